@@ -1,0 +1,151 @@
+"""From what was seen to a word: an exception to its outcome and cause, op trackers to proof. Imports no torch."""
+
+import errno
+import re
+import traceback
+from collections.abc import Set
+from dataclasses import dataclass, replace
+
+from conformance import codes
+from conformance.outcomes import Attempt, Outcome, RanOn
+from conformance.plan import Expected
+
+_BACKEND_FILES = ("torch_neuronx", "conformance/simulator")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What an exception means: outcome, rule id, one message, the normalised cause, compiler code, traceback."""
+
+    outcome: Outcome
+    rule: str
+    message: str
+    cause: str
+    code: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Proof:
+    """What the trackers proved about a right result."""
+
+    outcome: Outcome
+    ran_on: RanOn
+    rule: str = ""
+
+
+def of_exception(error: BaseException) -> Verdict:
+    """Classify an exception that a test, its set-up or the backend raised.
+
+    The real exception is taken from under dynamo's and the test harness' wrappers. A wrong answer is an
+    AssertionError; everything that the compiler raised is compile_fail; a sick machine is infra.
+    """
+    compiling = any(type(each).__name__ == "BackendCompilerFailed" for each in _chain(error))
+    real = unwrap(error)
+    text = f"{type(real).__name__}: {real}"
+    code = codes.compiler_code(text)
+    outcome, rule = _outcome(real, text, compiling or bool(code))
+    return Verdict(
+        outcome=outcome, rule=rule, message=text.strip(), cause=cause_of(real, code), code=code,
+        detail="".join(traceback.format_exception(real)),
+    )  # fmt: skip
+
+
+def _outcome(error: BaseException, text: str, compiling: bool) -> tuple[Outcome, str]:
+    if codes.is_infra(text):
+        return Outcome.INFRA, "runtime-status"
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Outcome.INFRA, "disk-full"
+    if compiling:
+        group = codes.compiler_group(codes.compiler_code(text))
+        return Outcome.COMPILE_FAIL, f"compiler-{group.replace(' ', '-')}"
+    if isinstance(error, AssertionError):
+        return Outcome.FAIL, "assertion"
+    if isinstance(error, NotImplementedError):
+        return Outcome.ERROR, "refused"
+    return Outcome.ERROR, "exception"
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The exception and those it wraps, outermost first."""
+    seen = [error]
+    while (inner := _inner(seen[-1])) is not None and inner not in seen:
+        seen.append(inner)
+    return seen
+
+
+def _inner(error: BaseException) -> BaseException | None:
+    wrapped = getattr(error, "inner_exception", None)
+    if isinstance(wrapped, BaseException):
+        return wrapped
+    # PyTorch's @ops re-raises any failure as a plain Exception that names the sample, the real one as its cause.
+    return error.__cause__ if type(error) is Exception else None
+
+
+def unwrap(error: BaseException) -> BaseException:
+    """The exception under dynamo's BackendCompilerFailed and the plain Exception of PyTorch's @ops."""
+    return _chain(error)[-1]
+
+
+_NOISE = (
+    (re.compile(r"0x[0-9a-fA-F]+"), "0x…"),
+    (re.compile(r"\[[-\d, ]*\]|\([-\d, ]*\d[-\d, ]*\)"), "[…]"),
+    (re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?"), "N"),
+    (re.compile(r"\s+"), " "),
+)
+
+
+def cause_of(error: BaseException, code: str) -> str:
+    """A signature that is equal for failures of one cause: exception, compiler code or text, first backend frame."""
+    first = str(error).strip().splitlines()[0] if str(error).strip() else ""
+    for pattern, put in _NOISE:
+        first = pattern.sub(put, first)
+    return f"{type(error).__name__}: {code or first[:200]}{_backend_frame(error)}"
+
+
+def _backend_frame(error: BaseException) -> str:
+    for frame in traceback.extract_tb(error.__traceback__):
+        if any(part in frame.filename.replace("\\", "/") for part in _BACKEND_FILES):
+            return f" in {frame.filename.rsplit('/', 1)[-1]}:{frame.name}"
+    return ""
+
+
+def of_proof(*, tracks: bool, executed: Set[str], fallback: Set[str], outputs_on_device: bool, computes: bool) -> Proof:
+    """What a right result proves. Call after `synchronize`.
+
+    `computes` is False for tests that compute nothing: views, metadata, errors raised before dispatch.
+    """
+    if not tracks:
+        return Proof(outcome=Outcome.UNPROVEN, ran_on=RanOn.UNKNOWN, rule="no-tracker")
+    if fallback:
+        where = RanOn.MIXED if executed else RanOn.CPU
+        return Proof(outcome=Outcome.FALLBACK, ran_on=where, rule="fallback-ops")
+    if executed and not outputs_on_device:
+        return Proof(outcome=Outcome.UNPROVEN, ran_on=RanOn.MIXED, rule="output-off-device")
+    if executed:
+        return Proof(outcome=Outcome.PASS, ran_on=RanOn.DEVICE)
+    if computes:
+        return Proof(outcome=Outcome.UNPROVEN, ran_on=RanOn.UNKNOWN, rule="nothing-executed")
+    return Proof(outcome=Outcome.PASS, ran_on=RanOn.NONE)
+
+
+def of_compiled(proof: Proof, nodes: int) -> Proof:
+    """A compiled test in which no node was compiled ran eagerly: its result says nothing about the compiler."""
+    if nodes == 0 and proof.outcome in (Outcome.PASS, Outcome.FALLBACK):
+        return Proof(outcome=Outcome.UNPROVEN, ran_on=proof.ran_on, rule="no-compiled-node")
+    return proof
+
+
+_FAILED = frozenset({Outcome.FAIL, Outcome.ERROR, Outcome.COMPILE_FAIL})
+_RIGHT = frozenset({Outcome.PASS, Outcome.FALLBACK, Outcome.UNPROVEN})
+
+
+def apply_expected(attempt: Attempt, expected: Expected | None) -> Attempt:
+    """Turn a foreseen failure into xfail and its absence into xpass; the rule that foresaw it is named."""
+    if expected is None:
+        return attempt
+    if attempt.outcome in _FAILED:
+        return replace(attempt, outcome=Outcome.XFAIL, rule=expected.rule)
+    if attempt.outcome in _RIGHT:
+        return replace(attempt, outcome=Outcome.XPASS, rule=expected.rule, message=expected.reason)
+    return attempt

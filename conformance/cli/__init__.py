@@ -1,0 +1,68 @@
+"""The command line: one module a command, loaded when it is called."""
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Final
+
+import click
+
+from conformance.errors import ConformanceError, ExitCode
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "run": "conformance.cli.run:run",
+    "runs": "conformance.cli.runs:runs",
+    "show": "conformance.cli.show:show",
+    "diff": "conformance.cli.diff:diff",
+    "explain": "conformance.cli.explain:explain",
+    "repro": "conformance.cli.repro:repro",
+    "ingest": "conformance.cli.ingest:ingest",
+    "targets": "conformance.cli.targets:targets",
+    "db": "conformance.cli.db:db",
+}
+"""Command to where it is; commands of other packages arrive by the entry point group `conformance.commands`."""
+
+
+class Commands(click.Group):
+    """A group whose commands are imported only when they are called, so that `--help` is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*COMMANDS, *sorted(entry_points(group="conformance.commands").names)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in COMMANDS:
+            module, _, function = COMMANDS[cmd_name].partition(":")
+            command: click.Command = getattr(import_module(module), function)
+            return command
+        for each in entry_points(group="conformance.commands", name=cmd_name):
+            plugged: click.Command = each.load()
+            return plugged
+        return None
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(package_name="neuron-conformance")
+def cli() -> None:
+    """Conformance of a PyTorch accelerator backend: run, browse, compare.
+
+    Example: conformance run --target sim --ops add,softmax
+    """
+
+
+def main() -> None:
+    """Run the command line; every error is one sentence on stderr and an exit code of the vocabulary."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(_say("interrupted", ExitCode.INTERRUPTED))
+    except click.ClickException as error:
+        sys.exit(_say(error.format_message(), ExitCode.USAGE))
+    except ConformanceError as error:
+        sys.exit(_say(str(error), error.code))
+    sys.exit(code if isinstance(code, int) else ExitCode.FINE)
+
+
+def _say(sentence: str, code: ExitCode) -> int:
+    click.echo(f"conformance: {sentence} (exit {int(code)}: {code.name.lower()})", err=True)
+    return int(code)

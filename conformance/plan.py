@@ -1,0 +1,113 @@
+"""The plan of a run: every planned test and how it was chosen, written before the first test runs."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from conformance.errors import UsageError
+from conformance.outcomes import Outcome, TestId
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An outcome settled while planning (a skip by rule): the test is never started."""
+
+    outcome: Outcome
+    rule: str
+    reason: str = ""
+
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A failure that upstream or an expectation file foresees: the test runs, and ends as xfail or xpass."""
+
+    rule: str
+    reason: str = ""
+
+
+class PlannedTest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a plan. `definition` is a hash over what the test is, so that a changed test is seen."""
+
+    id: TestId
+    definition: str
+    decided: Decision | None = None
+    expected: Expected | None = None
+
+    @property
+    def key(self) -> str:
+        """The identity as one string."""
+        return self.id.key
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was asked for. Two runs are comparable test by test where their selections overlap.
+
+    `suites` are names; `ops` and `tests` empty mean all; `profile` is default or full; `shard` is "3/8" or "".
+    """
+
+    suites: tuple[str, ...]
+    profile: str = "default"
+    ops: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    shard: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether this is the full selection of its profile, so that it may stand for a release."""
+        return not (self.ops or self.tests or self.keys or self.shard)
+
+
+class RunHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """run.json: which run this is and under what it ran. Times are seconds since the epoch, UTC.
+
+    `fingerprint` must be equal for a run to be resumed; `environment` is what is recorded beside it. `supervised`
+    is False for a plain pytest session, in which nobody closes the test that a dead process left open.
+    """
+
+    run: str
+    target: str
+    release: str
+    simulated: bool
+    selection: Selection
+    plan_digest: str
+    planned: int
+    started: float
+    fingerprint: dict[str, str] = {}
+    environment: dict[str, str] = {}
+    supervised: bool = True
+
+
+def digest(tests: Iterable[PlannedTest]) -> str:
+    """A hash over identities, definitions and decisions, in plan order."""
+    whole = hashlib.blake2b(digest_size=16)
+    for each in tests:
+        whole.update(msgspec.json.encode(each))
+    return whole.hexdigest()
+
+
+def write(path: Path, tests: Iterable[PlannedTest]) -> None:
+    """Write a plan, one test a line, so that it is whole or absent.
+
+    Raises UsageError when two tests map to one identity.
+    """
+    encoder, seen, lines = msgspec.json.Encoder(), set[str](), []
+    for each in tests:
+        if each.key in seen:
+            raise UsageError(f"two planned tests have the identity {each.key!r}: names must be unique within a plan")
+        seen.add(each.key)
+        lines.append(encoder.encode(each))
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(b"\n".join(lines) + b"\n" if lines else b"")
+    partial.replace(path)
+
+
+def read(path: Path) -> list[PlannedTest]:
+    """Read a plan; a line that is not a planned test raises UsageError with its number."""
+    decoder, tests = msgspec.json.Decoder(PlannedTest), []
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            tests.append(decoder.decode(line))
+        except (msgspec.DecodeError, ValueError) as error:
+            raise UsageError(f"{path}:{number} is not a planned test: {error}") from error
+    return tests

@@ -1,0 +1,59 @@
+"""Suites: where planned tests come from and how they are run. One module a suite; `get` finds it by name."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final, Protocol
+
+from conformance.errors import UsageError
+from conformance.journal import Journal
+from conformance.plan import PlannedTest, Selection
+from conformance.targets import Device
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bench:
+    """What a suite needs in a child process: the activated device, the journal, and the attempt's number by key."""
+
+    target: str
+    release: str
+    device: Device
+    journal: Journal
+    numbers: Mapping[str, int]
+
+    def number(self, key: str) -> int:
+        """Which attempt at this test comes next, from 1."""
+        return self.numbers.get(key, 0) + 1
+
+
+class Suite(Protocol):
+    """A source of planned tests."""
+
+    name: str
+    preload: tuple[str, ...]
+    """Modules that the fork server imports once for all children; none of them may start the device."""
+
+    def collect(self, selection: Selection, target: str, release: str) -> Iterable[PlannedTest]:
+        """Every planned test of the selection, without running any. Raises UsageError for an unknown op or file."""
+
+    def run(self, tests: Sequence[PlannedTest], bench: Bench) -> None:
+        """Run the tests in order, each journalled as begin, stages, end. Exceptions of a test never leave it."""
+
+
+_MODULES: Final[Mapping[str, str]] = {
+    "ops": "conformance.suites.ops",
+    "upstream": "conformance.suites.upstream",
+}
+
+
+def names() -> tuple[str, ...]:
+    """The suites' names."""
+    return tuple(_MODULES)
+
+
+def get(name: str) -> Suite:
+    """The suite of that name. Each module has `suite() -> Suite`. Raises UsageError for an unknown name."""
+    if name not in _MODULES:
+        raise UsageError(f"unknown suite {name!r}: choose one of {', '.join(_MODULES)}")
+    found: Suite = import_module(_MODULES[name]).suite()
+    return found

@@ -1,0 +1,110 @@
+"""Targets: the only place that knows a backend's API. One file a target; `get` finds it by name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final, Protocol
+
+from conformance.errors import UsageError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compiled:
+    """One graph that the dynamo backend compiled: nodes in it, seconds spent, whether its cache had it."""
+
+    graph: str
+    nodes: int
+    compile_seconds: float
+    warm: bool
+
+
+class Device(Protocol):
+    """A target's device, activated in this process. Trackers are process-wide: clear, run, synchronize, read."""
+
+    device: str
+    """The device's name in PyTorch, "neuron"."""
+    compile_backend: str
+    """What to give torch.compile(backend=…)."""
+    tracks: bool
+    """Whether the two op trackers below exist; without them nothing can be proven."""
+
+    def clear(self) -> None:
+        """Forget the executed and fallback ops and the compile metrics."""
+
+    def synchronize(self) -> None:
+        """Wait until all work queued on the device is done; late errors are raised here."""
+
+    def executed_ops(self) -> frozenset[str]:
+        """Names (`aten::add`) of the ops that ran on the device since `clear`."""
+
+    def fallback_ops(self) -> frozenset[str]:
+        """Names of the ops that ran on the CPU instead since `clear`."""
+
+    def compiled(self) -> tuple[Compiled, ...]:
+        """The graphs compiled since `clear`."""
+
+    def probe(self) -> str | None:
+        """None when a small computation on the device is right, else one sentence about what is wrong."""
+
+    def environment(self) -> Mapping[str, str]:
+        """Versions and the effective values of the backend's variables, recorded with the run."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """One line of `conformance targets`: a name that the target needs, whether it is there, and the remedy."""
+
+    name: str
+    present: bool
+    remedy: str = ""
+
+
+class Target(Protocol):
+    """Something that can be swept. Importing or probing a target never imports torch; `activate` does."""
+
+    name: str
+    simulated: bool
+    description: str
+
+    def releases(self) -> tuple[str, ...]:
+        """Releases that can be chosen, newest last; empty when the installed backend names its own."""
+
+    def checks(self) -> tuple[Check, ...]:
+        """What the target needs on this machine, present or missing."""
+
+    def environment(self, release: str) -> Mapping[str, str]:
+        """Variables to set in every process that uses the device, before torch is imported."""
+
+    def activate(self, release: str) -> Device:
+        """Register the device in this process. Raises UsageError when something is missing."""
+
+
+_MODULES: Final[Mapping[str, str]] = {
+    "sim": "conformance.targets.sim",
+    "trn2": "conformance.targets.neuron",
+    "trn3": "conformance.targets.neuron",
+    "cpu": "conformance.targets.cpu",
+}
+
+
+def names() -> tuple[str, ...]:
+    """The targets' names."""
+    return tuple(_MODULES)
+
+
+def get(name: str) -> Target:
+    """The target of that name. Each module has `target(name) -> Target`. Raises UsageError for an unknown name."""
+    if name not in _MODULES:
+        raise UsageError(f"unknown target {name!r}: choose one of {', '.join(_MODULES)}")
+    found: Target = import_module(_MODULES[name]).target(name)
+    return found
+
+
+def choose_release(target: Target, release: str | None) -> str:
+    """The release to run: the one asked for, else the newest. Raises UsageError for an unknown one."""
+    known = target.releases()
+    if release is None:
+        return known[-1] if known else "installed"
+    if known and release not in known:
+        raise UsageError(f"unknown release {release!r} of target {target.name!r}: choose one of {', '.join(known)}")
+    return release
