@@ -133,6 +133,7 @@ def close_open(attempts: Attempts) -> None:
 
 def result_of(test: PlannedTest, attempts: Attempts) -> Result:
     """Join one planned test with its attempts."""
+    made: tuple[Attempt, ...]
     if test.decided:
         made = (
             Attempt(
