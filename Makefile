@@ -1,0 +1,39 @@
+# Two commands set everything up: make sweep TARGET=sim, make test.
+PYTHON ?= python3
+BIN := .venv/bin
+TARGET ?= sim
+export TORCH_INDEX
+
+option = $(if $($(1)),--$(2) "$($(1))")
+
+.DEFAULT_GOAL := help
+.PHONY: help setup sweep serve test test-all check bench clean
+
+help: ## Show what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  Example: make sweep TARGET=sim RELEASE=sim-1.1 SUITE=ops PROFILE=default OPS=add,softmax"
+
+setup: ## Create .venv with everything in it; nothing is done twice (TORCH_INDEX=URL: where to get torch from)
+	@$(PYTHON) conformance/bootstrap.py
+
+sweep: setup ## Run the suites on a target and store the run (TARGET RELEASE SUITE PROFILE OPS TESTS N)
+	@$(BIN)/conformance run --target "$(TARGET)" $(call option,RELEASE,release) $(call option,SUITE,suite) \
+		$(call option,PROFILE,profile) $(call option,OPS,ops) $(call option,TESTS,tests) $(call option,N,workers)
+
+serve: setup ## Open the dashboard on http://127.0.0.1:8000 (HOST PORT)
+	@$(BIN)/conformance serve $(call option,HOST,host) $(call option,PORT,port)
+
+test: setup ## Run the fast tests; those in a browser too where there is a Chromium
+	@$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+test-all: setup ## Run every test
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: setup ## Format, lint, types and the direction of imports
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
+
+bench: setup ## Measure beside peers; prints ratios from one run
+	@for each in benchmarks/[a-z]*.py; do $(BIN)/python $$each || exit 1; done
+
+clean: ## Delete .venv and what tools left in the checkout
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build *.egg-info

@@ -1,0 +1,50 @@
+"""A plan is whole or absent, and its identities are unique."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance import plan
+from conformance.errors import UsageError
+from conformance.outcomes import Outcome, TestId
+from conformance.plan import Decision, PlannedTest, Selection
+
+
+def planned(name: str, definition: str = "d", decided: Decision | None = None) -> PlannedTest:
+    identity = TestId(suite="s", file="f", cls="c", name=name, op=name)
+    return PlannedTest(id=identity, definition=definition, decided=decided)
+
+
+def test_a_plan_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    skip = Decision(outcome=Outcome.SKIP_ELIGIBILITY, rule="no-out", reason="has no out= variant")
+    tests = [planned("a"), planned("b", decided=skip), planned("c::d")]
+    plan.write(tmp_path / "plan.jsonl", tests)
+    assert plan.read(tmp_path / "plan.jsonl") == tests
+    assert [each.name for each in tmp_path.iterdir()] == ["plan.jsonl"]
+
+
+def test_two_tests_with_one_identity_are_refused_and_leave_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="two planned tests have the identity 's::f::c::a'"):
+        plan.write(tmp_path / "plan.jsonl", [planned("a"), planned("a", definition="other")])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_broken_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "plan.jsonl"
+    plan.write(path, [planned("a")])
+    path.write_bytes(path.read_bytes() + b"{broken\n")
+    with pytest.raises(UsageError, match=r"plan\.jsonl:2 is not a planned test"):
+        plan.read(path)
+
+
+def test_the_digest_sees_identity_definition_and_decision() -> None:
+    skip = Decision(outcome=Outcome.SKIP_COVERAGE, rule="r")
+    variants = [[planned("a")], [planned("b")], [planned("a", "e")], [planned("a", decided=skip)], []]
+    assert len({plan.digest(each) for each in variants}) == len(variants)
+    assert plan.digest([planned("a")]) == plan.digest([planned("a")])
+
+
+def test_only_a_full_selection_stands_for_a_release() -> None:
+    assert Selection(suites=("ops",)).whole
+    assert not Selection(suites=("ops",), ops=("add",)).whole
+    assert not Selection(suites=("ops",), shard="1/8").whole
