@@ -13,13 +13,17 @@ from conformance.targets import Device
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bench:
-    """What a suite needs in a child process: the activated device, the journal, and the attempt's number by key."""
+    """What a suite needs in a child process: the activated device, the journal, and the attempt's number by key.
+
+    `sample` restricts each test to one of its sample inputs, for reproduction.
+    """
 
     target: str
     release: str
     device: Device
     journal: Journal
     numbers: Mapping[str, int]
+    sample: int | None = None
 
     def number(self, key: str) -> int:
         """Which attempt at this test comes next, from 1."""
