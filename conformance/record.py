@@ -76,9 +76,9 @@ class Result:
 
 @dataclass(slots=True)
 class Attempts:
-    """What journals tell of each test: ended attempts by number, and the tests left open."""
+    """What journals tell of each test: records of ended attempts by number, and the tests left open."""
 
-    ended: dict[str, dict[int, Attempt]] = field(default_factory=dict)
+    ended: dict[str, dict[int, journal.End]] = field(default_factory=dict)
     open: dict[str, tuple[int, Stage]] = field(default_factory=dict)
 
     def add(self, records: Iterable[journal.Record]) -> None:
@@ -91,7 +91,7 @@ class Attempts:
                     self.open[key] = (self.open[key][0], stage)
                 case journal.End(t=key, n=number):
                     self.open.pop(key, None)
-                    self.ended.setdefault(key, {})[number] = record.attempt()
+                    self.ended.setdefault(key, {})[number] = record
                 case _:
                     pass
 
@@ -127,7 +127,7 @@ def close_open(attempts: Attempts) -> None:
             message="the process ended while this test was open; it was not run again alone",
             cause="process ended",
         )  # fmt: skip
-        attempts.ended.setdefault(key, {})[number] = died
+        attempts.ended.setdefault(key, {})[number] = journal.end_record(key, number, died)
     attempts.open.clear()
 
 
@@ -142,7 +142,7 @@ def result_of(test: PlannedTest, attempts: Attempts) -> Result:
         )
     else:
         numbered = attempts.ended.get(test.key, {})
-        made = tuple(numbered[number] for number in sorted(numbered))
+        made = tuple(numbered[number].attempt() for number in sorted(numbered))
     outcome, flaky = settle(each.outcome for each in made)
     return Result(test=test, attempts=made, outcome=outcome, flaky=flaky)
 
