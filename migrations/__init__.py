@@ -1,0 +1,1 @@
+"""Versions of the database's schema, run by `conformance db upgrade`."""
