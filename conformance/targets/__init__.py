@@ -21,12 +21,17 @@ class Compiled:
 class Device(Protocol):
     """A target's device, activated in this process. Trackers are process-wide: clear, run, synchronize, read."""
 
-    device: str
-    """The device's name in PyTorch, "neuron"."""
-    compile_backend: str
-    """What to give torch.compile(backend=…)."""
-    tracks: bool
-    """Whether the two op trackers below exist; without them nothing can be proven."""
+    @property
+    def device(self) -> str:
+        """The device's name in PyTorch, "neuron"."""
+
+    @property
+    def compile_backend(self) -> str:
+        """What to give torch.compile(backend=…)."""
+
+    @property
+    def tracks(self) -> bool:
+        """Whether the two op trackers below exist; without them nothing can be proven."""
 
     def clear(self) -> None:
         """Forget the executed and fallback ops and the compile metrics."""
@@ -62,9 +67,17 @@ class Check:
 class Target(Protocol):
     """Something that can be swept. Importing or probing a target never imports torch; `activate` does."""
 
-    name: str
-    simulated: bool
-    description: str
+    @property
+    def name(self) -> str:
+        """The name on the command line."""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether its results say nothing about hardware; shown wherever they are."""
+
+    @property
+    def description(self) -> str:
+        """One line for `conformance targets`."""
 
     def releases(self) -> tuple[str, ...]:
         """Releases that can be chosen, newest last; empty when the installed backend names its own."""

@@ -1,0 +1,193 @@
+"""The dynamo backend `neuron`: models a compiler that takes time, keeps a cache and refuses what it cannot lower."""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from torch.fx import GraphModule, Node
+
+from conformance import settings
+from conformance.simulator import faults, library
+from conformance.simulator.table import Compiler, Refusal, Table
+
+CACHE_URL: Final = "NEURON_COMPILE_CACHE_URL"
+TIME_SCALE: Final = "CONFORMANCE_SIM_COMPILE_SCALE"
+"""Modelled compile seconds are slept times this; 0, the default, only records them."""
+
+
+class CompilationError(RuntimeError):
+    """The simulated compiler refused a graph; the text begins with its NCC code."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Metric:
+    """One compiled graph: times in seconds, modelled."""
+
+    graph_name: str
+    nodes: int
+    lowering: float
+    compiling: float
+    warm: bool
+
+    def as_dict(self) -> dict[str, object]:
+        """Under the names that get_dynamo_metrics gives."""
+        return {
+            "graph_name": self.graph_name, "num_nodes": self.nodes, "lowering_time": self.lowering,
+            "compile_time": self.compiling, "cache_hit": self.warm,
+        }  # fmt: skip
+
+
+@dataclass(slots=True)
+class _State:
+    table: Table | None = None
+    metrics: list[Metric] = field(default_factory=list)
+    registered: bool = False
+
+
+_STATE: Final = _State()
+
+
+def start(table: Table) -> None:
+    """Register the dynamo backend and compile under this table from now on."""
+    _STATE.table = table
+    if not _STATE.registered:
+        from torch._dynamo.backends.registry import register_backend
+
+        register_backend(_backend, name="neuron")
+        _STATE.registered = True
+
+
+def clear_metrics() -> None:
+    """Forget the compiled graphs."""
+    _STATE.metrics.clear()
+
+
+def metrics() -> tuple[Metric, ...]:
+    """The graphs compiled since the last clearing."""
+    return tuple(_STATE.metrics)
+
+
+def _backend(module: GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+    from torch._dynamo.backends.common import aot_autograd
+
+    compiled: Callable[..., Any] = aot_autograd(fw_compiler=compile_graph, bw_compiler=compile_graph)(module, inputs)
+    return compiled
+
+
+def compile_graph(module: GraphModule, _inputs: Sequence[Any]) -> Callable[..., Any]:
+    """Compile one functional graph: refuse it, or record the modelled time and give back what runs it on the device."""
+    from torch._functorch._aot_autograd.utils import make_boxed_func
+
+    table = _STATE.table
+    assert table is not None, "a graph was compiled before the device was started"
+    faults.before_compiling(module)
+    nodes = [node for node in module.graph.nodes if node.op == "call_function"]
+    _check(nodes, module, table)
+    metric = _modelled(module, nodes, table)
+    time.sleep((metric.lowering + metric.compiling) * float(os.environ.get(TIME_SCALE, "0")))
+    _STATE.metrics.append(metric)
+
+    def on_device(*arguments: Any) -> Any:
+        loaded = library.load()
+        loaded.call("compiled_region", 1)
+        try:
+            return module(*arguments)
+        finally:
+            loaded.call("compiled_region", -1)
+
+    return make_boxed_func(on_device)
+
+
+def _check(nodes: Sequence[Node], module: GraphModule, table: Table) -> None:
+    for node in module.graph.nodes:
+        for value in _values(node):
+            _check_value(value)
+    for node in nodes:
+        for refusal in table.refusals():
+            if _matches(refusal, node):
+                raise CompilationError(f"[{refusal.code}] {refusal.text}: {node.target}")
+    _check_limits(nodes, table.compiler)
+
+
+def _check_value(value: torch.Tensor | torch.SymInt) -> None:
+    if isinstance(value, torch.SymInt) or any(isinstance(size, torch.SymInt) for size in value.shape):
+        raise CompilationError(f"[NCC_EMOD025] dynamic shapes are not supported: {value}; use dynamic=False")
+    if value.dtype.is_complex:
+        raise CompilationError(f"[NCC_EVRF004] complex data types are not supported: {value.dtype}")
+
+
+def _check_limits(nodes: Sequence[Node], limits: Compiler) -> None:
+    if len(nodes) > limits.most_nodes:
+        raise CompilationError(
+            f"[NCC_EXTP004] the graph has {len(nodes)} operations, more than {limits.most_nodes}: split the model"
+        )
+    needed = sum(value.nbytes for node in nodes for value in _values(node) if isinstance(value, torch.Tensor))
+    if needed > limits.most_bytes:
+        raise CompilationError(
+            f"[NCC_EOOM001] the graph needs {needed} bytes of device memory, more than {limits.most_bytes}"
+        )
+
+
+def _values(node: Node) -> Iterator[torch.Tensor | torch.SymInt]:
+    value = node.meta.get("val")
+    for each in value if isinstance(value, (tuple, list)) else (value,):
+        if isinstance(each, (torch.Tensor, torch.SymInt)):
+            yield each
+
+
+def _matches(refusal: Refusal, node: Node) -> bool:
+    if refusal.ops and base_name(node) not in refusal.ops:
+        return False
+    if not refusal.dtypes:
+        return True
+    seen = {str(value.dtype).removeprefix("torch.") for value in _around(node) if isinstance(value, torch.Tensor)}
+    return bool(seen & set(refusal.dtypes))
+
+
+def _around(node: Node) -> Iterator[torch.Tensor | torch.SymInt]:
+    for each in (node, *node.all_input_nodes):
+        yield from _values(each)
+
+
+def base_name(node: Node) -> str:
+    """`add` for aten.add.Tensor."""
+    name = str(getattr(node.target, "_opname", node.target))
+    return name if name.endswith("__") else name.removesuffix("_")
+
+
+def _modelled(module: GraphModule, nodes: Sequence[Node], table: Table) -> Metric:
+    key = _key(module, table)
+    kept = _cache() / f"{key}.neff.json"
+    limits, warm = table.compiler, kept.exists()
+    seconds = limits.seconds_warm if warm else limits.seconds_base + limits.seconds_node * len(nodes)
+    if not warm:
+        _keep(kept, {"simulated": True, "release": table.release, "nodes": len(nodes), "seconds": seconds})
+    return Metric(
+        graph_name=f"graph_{key[:12]}", nodes=len(nodes), lowering=seconds * 0.1, compiling=seconds * 0.9, warm=warm
+    )
+
+
+def _key(module: GraphModule, table: Table) -> str:
+    """A hash of the graph, its shapes and dtypes, the release and the table: what the answer depends on."""
+    whole = hashlib.sha256(table.digest.encode())
+    for node in module.graph.nodes:
+        shapes = [(tuple(v.shape), str(v.dtype)) for v in _values(node) if isinstance(v, torch.Tensor)]
+        whole.update(f"{node.op} {node.target} {node.args} {node.kwargs} {shapes}\n".encode())
+    return whole.hexdigest()
+
+
+def _cache() -> Path:
+    return Path(os.environ.get(CACHE_URL) or settings.load().cache / "neff")
+
+
+def _keep(path: Path, content: dict[str, object]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}")
+    partial.write_text(json.dumps(content))
+    partial.replace(path)
