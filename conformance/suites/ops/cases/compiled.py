@@ -1,0 +1,94 @@
+"""Compiled forward: the op under torch.compile on the target's backend, beside the CPU's eager result."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Final
+
+import torch
+import torch._dynamo
+
+from conformance.outcomes import Phase, Stage
+from conformance.suites.ops.samples import Call
+from conformance.suites.ops.trial import Trial
+
+SAMPLES: Final = 3
+"""Sample inputs compiled of each op: every new shape is another compilation, which costs far more than it shows."""
+
+
+def run(trial: Trial) -> None:
+    """Raise unless the first samples give the CPU's result when the op is compiled for the device.
+
+    Graph breaks are allowed, since they are the op's own; the nodes that were compiled are counted.
+    """
+    trial.compiled_nodes = 0
+    backend = TimedBackend(trial=trial, compile=_lookup(trial.device.compile_backend))
+    for call in itertools.islice(trial.samples(), SAMPLES):
+        # Guards and compiled code of other tests, and late errors of a backend, must not reach into this one.
+        torch._dynamo.reset()
+        moved = trial.move(call)
+        want = trial.reference(lambda: call.on(trial.op))  # noqa: B023  # called at once
+        got = _compiled(trial, backend, moved)
+        trial.compare(got, want, call.process)
+
+
+def _lookup(name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = torch._dynamo.lookup_backend(name)
+    return found
+
+
+@dataclass(kw_only=True, slots=True)
+class TimedBackend:
+    """The target's dynamo backend, with execution of what it compiles told apart from compiling."""
+
+    trial: Trial
+    compile: Callable[..., Any]
+    executing: float = 0.0
+
+    def __call__(self, graph: Any, inputs: Any, **options: Any) -> Callable[..., Any]:
+        """Compile a graph; the function that is given back adds to `executing`."""
+        self.trial.reach(Stage.COMPILE)
+        function = self.compile(graph, inputs, **options)
+
+        def run(*args: Any) -> Any:
+            self.trial.reach(Stage.EXECUTE)
+            start = perf_counter()
+            try:
+                return function(*args)
+            finally:
+                self.executing += perf_counter() - start
+
+        return run
+
+
+def _compiled(trial: Trial, backend: TimedBackend, call: Call) -> Any:
+    """Compile and run one call; its time is split between the phases."""
+    function = torch.compile(_caller(trial.op), backend=backend, fullgraph=False, dynamic=False)
+    backend.executing, start = 0.0, perf_counter()
+    try:
+        return trial.on_device(lambda: call.on(function), Stage.COMPILE, _UNSPLIT)
+    finally:
+        whole = perf_counter() - start
+        trial.seconds.pop(_UNSPLIT, None)
+        _account(trial, backend.executing, whole)
+
+
+_UNSPLIT: Final = Phase.BUILD
+
+
+def _account(trial: Trial, executing: float, whole: float) -> None:
+    graphs = trial.device.compiled()
+    trial.compiled_nodes = (trial.compiled_nodes or 0) + sum(each.nodes for each in graphs)
+    warm = bool(graphs) and all(each.warm for each in graphs)
+    trial.spend(Phase.COMPILE_WARM if warm else Phase.COMPILE, whole - executing)
+    trial.spend(Phase.EXECUTE, executing)
+
+
+def _caller(op: Any) -> Callable[..., Any]:
+    """A Python function for dynamo to trace: most ops are built-in functions."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return op.op(*args, **kwargs)
+
+    return call

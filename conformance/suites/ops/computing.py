@@ -1,0 +1,43 @@
+"""Whether a call computes anything at all: views and metadata need no kernel, so nothing can be seen to execute."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+NO_KERNEL: Final = frozenset(
+    {
+        "aten::empty", "aten::empty_like", "aten::empty_strided", "aten::empty_permuted", "aten::new_empty",
+        "aten::new_empty_strided", "aten::resize_", "aten::resize_as_", "aten::set_", "aten::lift_fresh",
+        "aten::is_same_size", "aten::sym_size", "aten::sym_stride", "aten::sym_numel", "aten::size", "aten::stride",
+        "aten::is_contiguous", "aten::record_stream", "aten::_has_same_storage_numel", "aten::_nested_tensor_size",
+    }
+)  # fmt: skip
+"""Ops that allocate, or read and change metadata, without touching elements."""
+
+
+class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves __init_subclass__ untyped
+    """Counts the ops below autograd that work on elements."""
+
+    count = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func.namespace != "prim" and not func.is_view and func._schema.name not in NO_KERNEL:
+            self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+def computes(call: Callable[[], Any]) -> bool:
+    """Run `call` on the CPU once more and tell whether any op in it works on elements.
+
+    A call that raises is taken to compute: what it did cannot be known.
+    """
+    counter = _Counter()  # type: ignore[no-untyped-call]
+    with counter:
+        try:
+            call()
+        except Exception:
+            return True
+    return bool(counter.count)

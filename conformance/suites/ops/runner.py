@@ -1,0 +1,142 @@
+"""Running planned tests of the suite `ops`, one after another, each to exactly one attempt."""
+
+import unittest
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import torch
+
+from conformance import classify, expectations
+from conformance.outcomes import Attempt, Outcome, RanOn, Stage, TestId
+from conformance.plan import PlannedTest
+from conformance.suites import Bench
+from conformance.suites.ops import catalogue
+from conformance.suites.ops.allowances import allowance
+from conformance.suites.ops.kinds import KINDS, Case
+from conformance.suites.ops.trial import ReferenceFailedError, Trial
+from conformance.targets import Device
+
+
+@cache
+def case_function(kind: str) -> Case:
+    """The function that asks a kind's question; it raises unless the device is right."""
+    module, _, name = KINDS[kind].case.partition(":")
+    found: Case = getattr(import_module(module), name)
+    return found
+
+
+def run(tests: Sequence[PlannedTest], bench: Bench) -> None:
+    """Run the tests in order and journal each. Only what is meant to end the process leaves this function."""
+    with quiet():
+        for test in tests:
+            number = bench.number(test.key)
+            bench.journal.begin(test.key, number)
+
+            def enter(stage: Stage, key: str = test.key) -> None:
+                bench.journal.stage(key, stage)
+
+            trial = prepare(test.id, bench.device, enter=enter, only=bench.sample, claimed=_claimed(test, bench))
+            bench.journal.end(test.key, classify.apply_expected(attempt(trial, test.id.kind), test.expected), number)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """PyTorch warns in many samples; what it says is no outcome and would flood the log."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def prepare(
+    test: TestId,
+    device: Device,
+    *,
+    enter: Callable[[Stage], None] = lambda _: None,
+    only: int | None = None,
+    claimed: frozenset[str] = frozenset(),
+) -> Trial:
+    """A trial for one test; `case_function(kind)(trial)` runs it bare."""
+    op = catalogue.by_name()[test.cls]
+    return Trial(
+        key=test.key, op=op, dtype=getattr(torch, test.dtype) if test.dtype else None, device=device,
+        allowance=allowance(op, test.kind), only=only, enter=enter, claimed=claimed,
+    )  # fmt: skip
+
+
+def _claimed(test: PlannedTest, bench: Bench) -> frozenset[str]:
+    """The dtypes that the backend claims for the op: PyTorch's, less those that its coverage file leaves out."""
+    if KINDS[test.id.kind].per_dtype:
+        return frozenset()
+    coverage = expectations.load(bench.target, bench.release)
+    names = map(catalogue.short, catalogue.by_name()[test.id.cls].supported_dtypes("cpu"))
+    forward = (replace(test.id, file="forward", name=name, dtype=name, kind="forward") for name in names)
+    return frozenset(each.dtype for each in forward if coverage.decide(each) is None)
+
+
+def attempt(trial: Trial, kind: str) -> Attempt:
+    """Run a trial to its attempt. Exceptions of the test become its outcome."""
+    try:
+        case_function(kind)(trial)
+    except unittest.SkipTest as skip:
+        return _ended(trial, Outcome.SKIP_ENVIRONMENT, "ops:generator-skip", message=str(skip))
+    except ReferenceFailedError as error:
+        return _ended(trial, Outcome.INVALID, "ops:reference-failed", message=_located(trial, str(error)))
+    except Exception as error:
+        return _failed(trial, error)
+    return _right(trial)
+
+
+def _right(trial: Trial) -> Attempt:
+    if not trial.tried:
+        return _ended(
+            trial, Outcome.SKIP_ELIGIBILITY, "ops:no-samples", message="PyTorch makes no sample for this test"
+        )
+    proof = classify.of_proof(
+        tracks=trial.device.tracks, executed=trial.executed, fallback=trial.fallback,
+        outputs_on_device=trial.outputs_on_device, computes=trial.computes,
+    )  # fmt: skip
+    if trial.compiled_nodes is not None:
+        proof = classify.of_compiled(proof, trial.compiled_nodes)
+    return replace(_ended(trial, proof.outcome, proof.rule, message=trial.note), ran_on=proof.ran_on)
+
+
+def _failed(trial: Trial, error: Exception) -> Attempt:
+    verdict = classify.of_exception(error)
+    return replace(
+        _ended(trial, verdict.outcome, verdict.rule, message=_located(trial, verdict.message)),
+        cause=verdict.cause, code=verdict.code, detail=verdict.detail, ran_on=_place(trial),
+    )  # fmt: skip
+
+
+def _place(trial: Trial) -> RanOn:
+    """Where a test that was not right ran, as far as was seen."""
+    if trial.fallback:
+        return RanOn.MIXED if trial.executed else RanOn.CPU
+    return RanOn.DEVICE if trial.executed else RanOn.UNKNOWN
+
+
+def _ended(trial: Trial, outcome: Outcome, rule: str, message: str = "") -> Attempt:
+    return Attempt(
+        outcome=outcome, rule=rule, ran_on=RanOn.NONE, stage=trial.stage, seconds=dict(trial.seconds),
+        message=message, fallback_ops=tuple(sorted(trial.fallback)),
+    )  # fmt: skip
+
+
+def _located(trial: Trial, message: str) -> str:
+    """The message with the sample that it is about and how to run that one alone."""
+    if trial.sample is None:
+        return message
+    index, text = trial.sample
+    note = f" ({trial.note})" if trial.note else ""
+    return f"{message}\nsample {index}{note}: {text}\nalone: conformance repro '{trial.key}' --sample {index}"
+
+
+def run_case(test: TestId, device: Device, **options: Any) -> Attempt:
+    """Run one test without a journal or a plan, as `prepare` and `attempt` do."""
+    with quiet():
+        return attempt(prepare(test, device, **options), test.kind)

@@ -1,0 +1,185 @@
+"""One attempt at one planned test: what a case works with, and what is seen while it does."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from conformance import codes
+from conformance.outcomes import Phase, Stage
+from conformance.suites.ops import computing, samples
+from conformance.suites.ops.allowances import Allowance, Compared
+from conformance.suites.ops.compare import MismatchError, compare
+from conformance.suites.ops.moving import tensors, to_cpu
+from conformance.suites.ops.samples import Call
+from conformance.suites.ops.statistics import compare_distributions, compare_forms
+from conformance.targets import Device
+
+Thunk = Callable[[], Any]
+
+
+class ReferenceFailedError(Exception):
+    """The CPU could not answer the question itself; its exception is the cause."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refused:
+    """A call that raised: the exception in the place of a result."""
+
+    error: Exception
+
+
+@dataclass(kw_only=True, slots=True)
+class Trial:
+    """What a case is given: the op, its samples, and ways to run them on the CPU and on the device.
+
+    `dtype` is None for kinds that are planned once an op. `only` restricts the test to one sample. `enter` is told of
+    each stage when it is reached. `claimed` are the dtypes that the backend claims for the op.
+    """
+
+    key: str
+    op: Any
+    dtype: torch.dtype | None
+    device: Device
+    allowance: Allowance
+    only: int | None = None
+    enter: Callable[[Stage], None] = lambda _: None
+    claimed: frozenset[str] = frozenset()
+
+    stage: Stage = Stage.SETUP
+    seconds: dict[str, float] = field(default_factory=dict)
+    executed: set[str] = field(default_factory=set)
+    fallback: set[str] = field(default_factory=set)
+    outputs_on_device: bool = True
+    computes: bool = False
+    compiled_nodes: int | None = None
+    tried: int = 0
+    note: str = ""
+    sample: tuple[int, str] | None = None
+
+    def samples(self, *, requires_grad: bool = False) -> Iterator[Call]:
+        """The sample inputs of the op for the trial's dtype."""
+        assert self.dtype is not None
+        seed = samples.seed_of(self.key)
+        return self.chosen(samples.generate(self.op, self.dtype, seed, requires_grad=requires_grad))
+
+    def chosen(self, calls: Iterator[Call]) -> Iterator[Call]:
+        """Those of `calls` that are to be run; each becomes the one that a failure is charged to."""
+        while (call := self.timed(Phase.SETUP, lambda: next(calls, None))) is not None:
+            if self.only is None or call.index == self.only:
+                self.tried += 1
+                self.sample = (call.index, call.describe())
+                yield call
+                self.sample = None
+
+    def move(self, call: Call) -> Call:
+        """A copy of the sample on the device, before anything is tracked."""
+        moved: Call = self.timed(Phase.SETUP, lambda: call.moved(self.device.device))
+        return moved
+
+    def timed(self, phase: Phase, work: Thunk) -> Any:
+        """Do the work and add its time to the phase."""
+        start = perf_counter()
+        try:
+            return work()
+        finally:
+            self.spend(phase, perf_counter() - start)
+
+    def spend(self, phase: Phase, seconds: float) -> None:
+        """Add time to a phase."""
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
+
+    def reach(self, stage: Stage) -> None:
+        """Go on to a stage; told to the journal when it is another one."""
+        if stage is not self.stage:
+            self.stage = stage
+            self.enter(stage)
+
+    def reference(self, call: Thunk) -> Any:
+        """The CPU's answer. Raises ReferenceFailedError when there is none."""
+        try:
+            return self.timed(Phase.COMPARE, call)
+        except Exception as error:
+            raise ReferenceFailedError(f"the CPU reference fails: {type(error).__name__}: {error}") from error
+
+    def on_device(self, call: Thunk, stage: Stage = Stage.EXECUTE, phase: Phase = Phase.EXECUTE) -> Any:
+        """The device's answer, all queued work done, with the ops that it took added to what was seen."""
+        self.reach(stage)
+        self.device.clear()
+        try:
+            return self.timed(phase, lambda: self._run(call))
+        finally:
+            with suppress(Exception):
+                self.executed |= self.device.executed_ops()
+                self.fallback |= self.device.fallback_ops()
+
+    def _run(self, call: Thunk) -> Any:
+        result = call()
+        self.device.synchronize()
+        return result
+
+    def same(self, reference: Thunk, on_device: Thunk, process: Callable[[Any], Any] | None = None) -> None:
+        """Run both and compare. Raises MismatchError, ReferenceFailedError or what the device raised."""
+        want = self.reference(reference)
+        self.compare(self.on_device(on_device), want, process)
+        self.see_computing(reference)
+
+    def see_computing(self, reference: Thunk) -> None:
+        """When nothing was seen to execute, find out whether anything was due."""
+        if not self.executed and not self.fallback and not self.computes:
+            self.computes = computing.computes(reference)
+
+    def compare(self, got: Any, want: Any, process: Callable[[Any], Any] | None = None) -> None:
+        """Raise MismatchError unless the device's answer is the CPU's, compared as the op allows."""
+        self.reach(Stage.COMPARE)
+        self.see_place(got)
+        self.timed(Phase.COMPARE, lambda: self._compare(to_cpu(got), to_cpu(want), process))
+
+    def see_place(self, got: Any) -> None:
+        """Note whether all tensors of a result are on the device."""
+        if any(each.device.type != self.device.device for each in tensors(got)):
+            self.outputs_on_device = False
+
+    def _compare(self, got: Any, want: Any, process: Callable[[Any], Any] | None) -> None:
+        match self.allowance.compared:
+            case Compared.FORM:
+                compare_forms(got, want)
+            case Compared.DISTRIBUTION:
+                compare_distributions(got, want)
+            case Compared.PROCESSED if process is not None:
+                compare(process(got), process(want), self.allowance.tolerances)
+            case _:
+                compare(got, want, self.allowance.tolerances)
+
+    def alike(self, reference: Thunk, on_device: Thunk) -> tuple[Any, Any] | None:
+        """Run a call that the CPU may refuse; None when both refuse it.
+
+        Raises MismatchError when the CPU refuses and the device does not, or what the device alone raised.
+        """
+        want = self.timed(Phase.COMPARE, lambda: attempted(reference))
+        if not isinstance(want, Refused):
+            got = self.on_device(on_device)
+            self.see_computing(reference)
+            return got, want
+        got = self.on_device(lambda: attempted(on_device))
+        if not isinstance(got, Refused):
+            raise MismatchError(f"no error where the CPU raises {type(want.error).__name__}\n{first_line(want.error)}")
+        if codes.is_infra(str(got.error)):
+            raise got.error
+        return None
+
+
+def attempted(call: Thunk) -> Any:
+    """The result of a call, or the exception that it raised."""
+    try:
+        return call()
+    except Exception as error:
+        return Refused(error=error)
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an exception's text, cut to what a message can hold."""
+    return next(iter(str(error).splitlines()), "")[:200]
