@@ -26,12 +26,16 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PlannedTest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a plan. `definition` is a hash over what the test is, so that a changed test is seen."""
+    """One line of a plan. `definition` is a hash over what the test is, so that a changed test is seen.
+
+    `where` is the file in which a suite finds the test again on this machine; it is no part of what was planned.
+    """
 
     id: TestId
     definition: str
     decided: Decision | None = None
     expected: Expected | None = None
+    where: str = ""
 
     @property
     def key(self) -> str:
@@ -79,10 +83,10 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def digest(tests: Iterable[PlannedTest]) -> str:
-    """A hash over identities, definitions and decisions, in plan order."""
+    """A hash over identities, definitions and decisions, in plan order; equal wherever the test files are."""
     whole = hashlib.blake2b(digest_size=16)
     for each in tests:
-        whole.update(msgspec.json.encode(each))
+        whole.update(msgspec.json.encode(msgspec.structs.replace(each, where="") if each.where else each))
     return whole.hexdigest()
 
 

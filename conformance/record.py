@@ -82,16 +82,21 @@ class Attempts:
     open: dict[str, tuple[int, Stage]] = field(default_factory=dict)
 
     def add(self, records: Iterable[journal.Record]) -> None:
-        """Take the records of one journal, in order."""
+        """Take the records of one journal, in order. A test that is open when its process closes was interrupted."""
+        here: set[str] = set()
         for record in records:
             match record:
                 case journal.Begin(t=key, n=number):
                     self.open[key] = (number, Stage.SETUP)
+                    here.add(key)
                 case journal.Staged(t=key, s=stage) if key in self.open:
                     self.open[key] = (self.open[key][0], stage)
                 case journal.End(t=key, n=number):
                     self.open.pop(key, None)
                     self.ended.setdefault(key, {})[number] = record
+                case journal.Session(state="closed"):
+                    for key in here:
+                        self.open.pop(key, None)
                 case _:
                     pass
 

@@ -23,6 +23,11 @@ def test_a_plan_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["plan.jsonl"]
 
 
+def test_where_a_test_is_found_on_this_machine_is_no_part_of_the_plan_s_digest() -> None:
+    here = PlannedTest(id=planned("a").id, definition="d", where="/here/test_a.py")
+    assert plan.digest([here]) == plan.digest([planned("a")])
+
+
 def test_two_tests_with_one_identity_are_refused_and_leave_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="two planned tests have the identity 's::f::c::a'"):
         plan.write(tmp_path / "plan.jsonl", [planned("a"), planned("a", definition="other")])

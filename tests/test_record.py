@@ -69,6 +69,14 @@ def test_an_open_test_that_the_supervisor_closed_is_closed(tmp_path: Path) -> No
     assert result.outcome is Outcome.TIMEOUT
 
 
+def test_a_test_that_was_open_when_its_process_closed_was_interrupted_and_did_not_crash(tmp_path: Path) -> None:
+    folder = make(tmp_path, [planned("open")], supervised=False)
+    with Journal(folder.journals / "one.jsonl") as written:
+        written.begin("s::f::c::open")
+    (result,) = read_results(folder)
+    assert result.outcome is Outcome.NOT_RUN
+
+
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not the folder of a run"):
         RunFolder(path=tmp_path).read_header()
