@@ -1,0 +1,1 @@
+"""The pytest plugin's parts, imported only when a target was asked for."""

@@ -1,0 +1,173 @@
+"""From collected pytest items to planned tests."""
+
+import hashlib
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from types import CodeType
+from typing import Any, Final, Protocol
+
+import pytest
+
+from conformance.outcomes import Outcome, TestId
+from conformance.plan import Decision, Expected, PlannedTest
+from conformance.provenance import guards
+from conformance.provenance.frames import skip_of
+from conformance.provenance.rules import Origin, Skip, explain
+from conformance.pytest_hooks import identity
+
+PLANNED: Final = pytest.StashKey[PlannedTest]()
+"""The planned test of an item."""
+
+SWALLOWED: Final = "upstream:expected-failure-swallowed"
+"""Rule of tests whose failure PyTorch's own expectedFailure swallows."""
+
+
+class Coverage(Protocol):
+    """What the backend claims: conformance.expectations.load gives one."""
+
+    def decide(self, test: TestId) -> Decision | None:
+        """The skip of a test that the backend does not claim."""
+
+    def expect(self, test: TestId) -> Expected | None:
+        """The failure that the expectation file foresees."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Planner:
+    """Plans items for a device.
+
+    Without `definitions` their hashes are left out: they cost a look into the source. With `settle` the skips that
+    upstream's decorators will raise are settled here; without, the tests run and tell it themselves.
+    """
+
+    coverage: Coverage
+    device: str
+    definitions: bool = True
+    settle: bool = True
+
+    def plan(self, items: Iterable[pytest.Item]) -> list[PlannedTest]:
+        """One planned test an item, kept in its stash as well. Names that meet are left to plan.write to refuse."""
+        return [self._keep(item) for item in items]
+
+    def _keep(self, item: pytest.Item) -> PlannedTest:
+        planned = self.planned(item)
+        item.stash[PLANNED] = planned
+        return planned
+
+    def planned(self, item: pytest.Item) -> PlannedTest:
+        """The planned test of one item."""
+        cls, function = getattr(item, "cls", None), function_of(item)
+        test = identity.identify(item.path, classes_of(item), item.name, cls, function)
+        skip = guards.foreseen(cls, function, self.device)
+        decided = None if skip else self.coverage.decide(test)
+        if skip and self.settle and not own_set_up(item):
+            outcome, rule = explain(skip)
+            decided = Decision(outcome=outcome, rule=rule, reason=skip.reason)
+        expected = self.expected(cls, function) or self.coverage.expect(test)
+        definition = define(function, test.dtype) if self.definitions else ""
+        where = str(item.path) if self.definitions else ""
+        return PlannedTest(id=test, definition=definition, decided=decided, expected=expected, where=where)
+
+    def expected(self, cls: Any, function: Any) -> Expected | None:
+        """The failure that upstream's decorators foresee."""
+        if getattr(cls, "__unittest_expecting_failure__", False):
+            return Expected(rule="upstream:expected-failure")
+        if getattr(function, "__unittest_expecting_failure__", False):
+            opinfo = guards.decorated_by(cls, function) is Origin.OPINFO
+            return Expected(rule="upstream:opinfo-expected-failure" if opinfo else "upstream:expected-failure")
+        given = guards.parameters(function).get("dtype")
+        return Expected(rule=SWALLOWED) if guards.swallows_failure(function, self.device, given) else None
+
+
+def function_of(item: pytest.Item) -> Any:
+    """The test function as its class has it: an instance may carry a wrapper of the harness instead."""
+    cls = getattr(item, "cls", None)
+    name = getattr(item, "originalname", None) or item.name
+    found = inspect.getattr_static(cls, name, None) if cls is not None else None
+    if isinstance(found, staticmethod | classmethod):
+        found = found.__func__
+    return found if found is not None else getattr(item, "function", None)
+
+
+def classes_of(item: pytest.Item | pytest.Collector) -> tuple[str, ...]:
+    """The names of the classes around a test, outermost first."""
+    return tuple(each.name for each in item.listchain() if isinstance(each, pytest.Class))
+
+
+_HARNESS = "torch.testing._internal"
+
+
+def own_set_up(item: pytest.Item) -> bool:
+    """Whether anything of the test file runs before the test's decorators and may skip or fail first."""
+    cls = getattr(item, "cls", None)
+    if getattr(cls, "__unittest_skip__", False):
+        return False
+    names = [
+        each for each in getattr(item, "fixturenames", ()) if not (each == "request" or each.startswith("_unittest_"))
+    ]
+    marked = any(each.name in ("skip", "skipif", "xfail", "usefixtures") for each in item.iter_markers())
+    return marked or bool(names) or any(_of_the_file(cls, each) for each in ("setUp", "setUpClass"))
+
+
+def _of_the_file(cls: Any, name: str) -> bool:
+    """Whether a class' set-up is neither unittest's nor PyTorch's."""
+    function = getattr(cls, name, None)
+    generic = _closed_over(function, "generic_test_class")
+    if generic is not None:
+        function = getattr(generic, name)
+    module = str(getattr(function, "__module__", ""))
+    return function is not None and not module.startswith((_HARNESS, "unittest", "expecttest"))
+
+
+def _closed_over(function: Any, name: str) -> Any:
+    inner = getattr(function, "__func__", function)
+    code = getattr(inner, "__code__", None)
+    if code is None or name not in code.co_freevars:
+        return None
+    return inner.__closure__[code.co_freevars.index(name)].cell_contents
+
+
+def define(function: Any, dtype: str) -> str:
+    """A hash over what a test is: its source, the OpInfo that it was made for and its dtype."""
+    inner = inspect.unwrap(function) if function is not None else None
+    code, op = getattr(inner, "__code__", None), guards.parameters(function).get("op")
+    whole = hashlib.blake2b(digest_size=12)
+    for part in ("" if code is None else _source(code), "" if op is None else _op(op), dtype):
+        whole.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    return whole.hexdigest()
+
+
+@cache
+def _source(code: CodeType) -> str:
+    try:
+        return inspect.getsource(code)
+    except (OSError, TypeError):
+        return code.co_qualname
+
+
+def _op(op: Any) -> str:
+    from conformance.suites.ops.definitions import of_op
+
+    return of_op(op)
+
+
+def without_tests(
+    report: pytest.CollectReport, collector: pytest.Collector, error: BaseException | None
+) -> PlannedTest:
+    """The planned test that stands for a file or class which skipped itself or could not be imported."""
+    if report.skipped:
+        skip = Skip(origin=Origin.MODULE, reason="")
+        if error is not None:
+            skip = replace(skip_of(error, identity.tree_of(collector.path)), origin=Origin.MODULE)
+        outcome, rule = explain(skip)
+        reason = skip.reason
+    else:
+        outcome, rule = Outcome.ERROR, "collection"
+        real = None if error is None else error.__cause__ or error
+        reason = str(report.longrepr) if real is None else f"{type(real).__name__}: {real}"
+    decided = Decision(outcome=outcome, rule=rule, reason=reason[:1_000])
+    where = str(collector.path)
+    test = identity.module_id(collector.path, classes_of(collector))
+    return PlannedTest(id=test, definition="", decided=decided, where=where)

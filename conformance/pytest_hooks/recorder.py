@@ -1,0 +1,194 @@
+"""Records every test that this process runs: begin, stages and end in the journal, one outcome a test."""
+
+import os
+from collections.abc import Callable, Generator
+from typing import Any, Final
+
+import pytest
+
+from conformance import classify
+from conformance.journal import Journal
+from conformance.outcomes import Stage
+from conformance.provenance import guards
+from conformance.provenance.frames import skip_of
+from conformance.provenance.rules import Origin, Skip
+from conformance.pytest_hooks.evidence import Evidence, Seen
+from conformance.pytest_hooks.graphs import Graphs
+from conformance.pytest_hooks.identity import tree_of
+from conformance.pytest_hooks.planning import PLANNED, function_of
+from conformance.pytest_hooks.verdict import attempt_of, class_teardown_failed
+from conformance.pytest_hooks.watch import Watch
+from conformance.targets import Device
+
+_STAGES: Final = {"setup": Stage.SETUP, "call": Stage.EXECUTE, "teardown": Stage.TEARDOWN}
+COVERAGE: Final = "coverage:"
+"""Rules of coverage files begin with it; PyTorch's own decorators skip by themselves."""
+
+
+class Recorder:
+    """The hooks around each test. `number` tells which attempt at a key comes next."""
+
+    def __init__(self, device: Device, journal: Journal, number: Callable[[str], int] = lambda _: 1) -> None:
+        self._device = device
+        self._journal = journal
+        self._number = number
+        self._pid = os.getpid()
+        self._open: tuple[pytest.Item, Evidence] | None = None
+        self._watch = Watch(self._told)
+        self.class_teardowns: list[str] = []
+        """Tests after which a class or module could not be torn down; charged to no test."""
+
+    def start(self) -> None:
+        """Begin to watch unittest's results."""
+        self._watch.start()
+
+    def stop(self) -> None:
+        """Leave unittest's results alone again."""
+        self._watch.stop()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Journal the beginning and the end of a test. An interrupted one stays open."""
+        planned = item.stash.get(PLANNED, None)
+        if planned is None:
+            return (yield)
+        number = self._number(planned.key)
+        evidence = Evidence(planned=planned)
+        self._open = (item, evidence)
+        self._journal.begin(planned.key, number)
+        try:
+            result = yield
+        finally:
+            self._open = None
+            self._end_stray_child()
+        self._journal.end(planned.key, attempt_of(evidence), number)
+        if class_teardown_failed(evidence):
+            self.class_teardowns.append(planned.key)
+        return result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Skip what the coverage file excludes before anything of it is set up."""
+        evidence = self._evidence(item)
+        decided = evidence.planned.decided if evidence else None
+        if evidence and decided and decided.rule.startswith(COVERAGE):
+            evidence.skipped_here = True
+            pytest.skip(f"{decided.rule} {decided.reason}".strip())
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Read the op trackers around the test's body, set-up method included."""
+        evidence = self._evidence(item)
+        if evidence is None:
+            return (yield)
+        self._journal.stage(evidence.planned.key, Stage.EXECUTE)
+        graphs = Graphs()
+        self._device.clear()
+        evidence.running = True
+        try:
+            result = yield
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            raise
+        except BaseException:
+            self._end_stray_child()
+            self._read(evidence, graphs)
+            raise
+        finally:
+            evidence.running = False
+        self._end_stray_child()
+        self._read(evidence, graphs)
+        return result
+
+    def _read(self, evidence: Evidence, graphs: Graphs) -> None:
+        """Wait for the device and keep what the trackers tell."""
+        try:
+            self._device.synchronize()
+            executed, fallback = self._device.executed_ops(), self._device.fallback_ops()
+            compiled = self._device.compiled()
+        except Exception as error:
+            evidence.late = error
+            return
+        proof = classify.of_proof(
+            tracks=self._device.tracks, executed=executed, fallback=fallback, outputs_on_device=True, computes=True
+        )
+        nodes = sum(each.nodes for each in compiled)
+        evidence.proof = classify.of_compiled(proof, 0) if graphs.asked() and not nodes else proof
+        evidence.fallback = fallback
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
+        """Journal that the test's body is over."""
+        evidence = self._evidence(item)
+        if evidence is not None and evidence.proof is not None:
+            self._journal.stage(evidence.planned.key, Stage.TEARDOWN)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Keep each report with the exception that it was made from."""
+        evidence = self._evidence(item)
+        waiting = getattr(item, "_excinfo", None)
+        excinfo = waiting[0] if waiting else call.excinfo
+        report = yield
+        if evidence is not None:
+            error = excinfo.value if excinfo is not None else None
+            seen = _seen(report, error, evidence.running)
+            evidence.seen.append(seen)
+            if not seen.subtest and report.when in _PHASES:
+                evidence.seconds[_PHASES[report.when]] = call.duration
+            if seen.word == "skipped" and seen.foreseen is None and not waiting and not seen.subtest:
+                evidence.skips.append(self._skip(item, error, seen.stage))
+        return report
+
+    def _skip(self, item: pytest.Item, error: BaseException | None, stage: Stage) -> Skip:
+        cls = getattr(item, "cls", None)
+        if stage is Stage.SETUP and getattr(cls, "__unittest_skip__", False):
+            return Skip(origin=Origin.DECORATOR, reason=str(getattr(cls, "__unittest_skip_why__", "")))
+        if error is None:
+            return Skip(origin=Origin.ELSEWHERE, reason="")
+        return skip_of(error, tree_of(item.path))
+
+    def _told(self, what: str, error: BaseException | None, text: str) -> None:
+        """Called by the watch on unittest's results."""
+        if self._open is None:
+            return
+        item, evidence = self._open
+        if what == "xfail":
+            evidence.expected_failure = error
+        elif what == "xpass":
+            evidence.unexpected_success = True
+        elif what == "skip" and error is not None:
+            evidence.skips.append(skip_of(error, tree_of(item.path)))
+        elif what == "skip":
+            origin = guards.decorated_by(getattr(item, "cls", None), function_of(item))
+            evidence.skips.append(Skip(origin=origin, reason=text))
+
+    def _evidence(self, item: pytest.Item) -> Evidence | None:
+        if self._open is None or self._open[0] is not item:
+            return None
+        return self._open[1]
+
+    def _end_stray_child(self) -> None:
+        """End a child that a test forked and that came out of the test: it must not run the rest a second time."""
+        if os.getpid() != self._pid:
+            os._exit(1)
+
+
+_PHASES: Final = {"setup": "setup", "call": "execute"}
+
+
+_STRICT: Final = "[XPASS(strict)] "
+"""How pytest words the failure of a test that passed against a strict marker."""
+
+
+def _seen(report: pytest.TestReport, error: BaseException | None, running: bool) -> Seen:
+    word, foreseen, failed = report.outcome, getattr(report, "wasxfail", None), report.outcome == "failed"
+    text = str(report.longrepr) if failed and error is None else ""
+    if text.startswith(_STRICT):
+        word, foreseen = "passed", text.removeprefix(_STRICT)
+    return Seen(
+        stage=_STAGES.get(report.when, Stage.SETUP), word=word, error=error,
+        foreseen=None if foreseen is None else str(foreseen), subtest=running, text=text,
+        printed="\n".join(f"{name}:\n{text}" for name, text in report.sections) if failed else "",
+    )  # fmt: skip

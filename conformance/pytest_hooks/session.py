@@ -1,0 +1,173 @@
+"""One pytest session on a target: who activates, who plans, who records, who writes the run's folder."""
+
+import os
+from collections.abc import Callable, Generator, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+from conformance import expectations, plan
+from conformance.errors import ConformanceError
+from conformance.journal import Journal
+from conformance.plan import PlannedTest
+from conformance.pytest_hooks import activation, folder
+from conformance.pytest_hooks.activation import Chosen
+from conformance.pytest_hooks.planning import Planner, without_tests
+from conformance.pytest_hooks.recorder import Recorder
+from conformance.targets import Device
+
+_RUN: Final = "conformance_run"
+_PLAN: Final = "conformance_plan"
+"""Keys of the run's folder and of the collected plan's file in what pytest-xdist gives its workers."""
+FIRST_WORKER: Final = "gw0"
+
+
+def prepare(config: pytest.Config, target: str, release: str) -> None:
+    """Activate the target and register the session. Raises pytest.UsageError with one sentence."""
+    given: Any = config.known_args_namespace
+    try:
+        chosen = activation.choose(target, release)
+        os.environ.update(chosen.variables)
+        device = None if _hands_out(given) else activation.activate(chosen)
+    except ConformanceError as error:
+        raise pytest.UsageError(str(error)) from error
+    if device is not None and not given.conformance_plain:
+        activation.quicken()
+    config.pluginmanager.register(Session(chosen, device), "conformance-session")
+
+
+def _hands_out(given: Any) -> bool:
+    """Whether this process hands the tests out to workers: it need not have the device."""
+    wanted = getattr(given, "numprocesses", None) or getattr(given, "tx", None)
+    return bool(wanted) and not given.collectonly and "PYTEST_XDIST_WORKER" not in os.environ
+
+
+class Session:
+    """What this process does in the run; which of its parts are used depends on pytest-xdist."""
+
+    def __init__(self, chosen: Chosen, device: Device | None) -> None:
+        self._chosen = chosen
+        self._device = device
+        self._run: folder.Run | None = None
+        self._recorder: Recorder | None = None
+        self._journal: Journal | None = None
+        self._uncollected: list[PlannedTest] = []
+        self._part = False
+        self._plan_only = ""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Take the part of a worker, of the one that hands out, or of both."""
+        self._plan_only = config.option.conformance_plan or ""
+        work: dict[str, Any] | None = getattr(config, "workerinput", None)
+        if work is None and not self._plan_only and not config.option.collectonly:
+            self._run = folder.Run.new(self._chosen, config.option.conformance_run)
+        if work is None and getattr(config.option, "tx", None) and not config.option.collectonly:
+            return
+        if self._device is None:
+            self._device = activation.activate(self._chosen)
+        path = Path(work[_RUN]) if work else (self._run.folder.path if self._run else None)
+        if path is not None:
+            self._record(config, path, str(work["workerid"]) if work else "main")
+
+    def _record(self, config: pytest.Config, path: Path, name: str) -> None:
+        assert self._device is not None
+        self._journal = Journal(path / "journal" / f"{name}.jsonl")
+        self._recorder = Recorder(self._device, self._journal)
+        self._recorder.start()
+        config.pluginmanager.register(self._recorder, "conformance-recorder")
+
+    def pytest_unconfigure(self) -> None:
+        """Leave unittest as it was."""
+        if self._recorder is not None:
+            self._recorder.stop()
+
+    def pytest_deselected(self, items: Iterable[pytest.Item]) -> None:
+        """Note that the run is no longer over whole files."""
+        self._part = self._part or bool(list(items))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Plan one test in the place of a file that cannot be collected or skips itself."""
+        report = yield
+        if not report.passed and isinstance(collector, pytest.Module | pytest.Class):
+            call = getattr(report, "call", None)
+            error = call.excinfo.value if call is not None and call.excinfo is not None else None
+            self._uncollected.append(without_tests(report, collector, error))
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Plan the collected tests and begin the run, before pytest-xdist or anyone else starts one."""
+        if self._device is None:
+            return
+        config = session.config
+        first = getattr(config, "workerinput", {"workerid": FIRST_WORKER})["workerid"] == FIRST_WORKER
+        coverage = expectations.load(self._chosen.target.name, self._chosen.release)
+        settle = bool(self._plan_only)
+        planner = Planner(coverage=coverage, device=self._device.device, definitions=first, settle=settle)
+        planned = [*planner.plan(session.items), *self._uncollected]
+        if first and (planned or self._plan_only):
+            self._begin(config, planned)
+
+    def _begin(self, config: pytest.Config, planned: list[PlannedTest]) -> None:
+        assert self._device is not None
+        part = self._part or any("::" in each for each in config.args)
+        collected = folder.Collected(
+            tests=planned, environment=folder.environment(self._device.environment()), part=part
+        )
+        if self._plan_only:
+            self._usable(lambda: plan.write(Path(self._plan_only), planned))
+        elif self._run is not None:
+            run = self._run
+            self._usable(lambda: run.begin(collected, _files(config)))
+        elif self._journal is not None:
+            Path(config.workerinput[_PLAN]).write_bytes(msgspec.json.encode(collected))  # type: ignore[attr-defined]
+
+    @staticmethod
+    def _usable(act: Callable[[], None]) -> None:
+        try:
+            act()
+        except ConformanceError as error:
+            pytest.exit(f"conformance: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a pytest-xdist worker where the run is recorded."""
+        if self._run is not None:
+            node.workerinput[_RUN] = str(self._run.folder.path)
+            node.workerinput[_PLAN] = str(self._run.folder.path / "collected.json")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any) -> None:
+        """Begin the run with what the first worker collected; pytest-xdist hands out no test before this returns."""
+        if self._run is None or node.workerinput["workerid"] != FIRST_WORKER:
+            return
+        path = self._run.folder.path / "collected.json"
+        run = self._run
+        if path.exists():
+            collected = msgspec.json.decode(path.read_bytes(), type=folder.Collected)
+            path.unlink()
+            self._usable(lambda: run.begin(collected, _files(node.config)))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Close the journal in good order: a test that is still open was interrupted and did not crash."""
+        if self._journal is not None:
+            self._journal.close("interrupted" if exitstatus == pytest.ExitCode.INTERRUPTED else "")
+            self._journal = None
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say what became of the run."""
+        if self._run is not None:
+            terminalreporter.section("conformance")
+            for line in self._run.summary():
+                terminalreporter.write_line(line)
+
+
+def _files(config: pytest.Config) -> list[str]:
+    return sorted({each.partition("::")[0] for each in config.args})

@@ -1,0 +1,175 @@
+"""From the evidence of one test to its attempt. Failures come first, then what was expected, skips, and proof last."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from conformance import classify
+from conformance.classify import Verdict
+from conformance.outcomes import BADNESS, Attempt, Outcome, RanOn, Stage
+from conformance.plan import Decision
+from conformance.provenance.rules import NO_RULE, Origin, Skip, explain
+from conformance.pytest_hooks.evidence import Evidence, Seen
+from conformance.pytest_hooks.planning import SWALLOWED
+
+_TIMED_OUT: Final = ("Timeout (>", "Timeout >")
+"""How pytest-timeout words the failure that it raises in a test."""
+_NOT_FAILED: Final = "expected test to fail, but it passed"
+"""What PyTorch's own expectedFailure says when there was nothing to swallow."""
+_ADVICE: Final = "\n\nTo execute this test, run"
+"""PyTorch adds to each message how to run the test, with a path of this machine."""
+_CLASS_TEARDOWN: Final = frozenset(
+    {"unittest_setup_class_fixture", "xunit_setup_class_fixture", "xunit_setup_module_fixture"}
+)
+"""pytest's fixtures that call tearDownClass and tearDownModule when the last test is over."""
+
+
+def attempt_of(evidence: Evidence) -> Attempt:
+    """The attempt that the evidence amounts to."""
+    attempt = _raw(evidence)
+    expected = evidence.planned.expected
+    if expected is not None and expected.rule != SWALLOWED and not _settled(evidence):
+        attempt = classify.apply_expected(attempt, expected)
+    return replace(attempt, seconds=evidence.seconds, fallback_ops=tuple(sorted(evidence.fallback)))
+
+
+def _settled(evidence: Evidence) -> bool:
+    """Whether unittest or pytest itself already told an expected failure or an unexpected success."""
+    return evidence.unexpected_success or any(each.foreseen is not None for each in evidence.seen)
+
+
+def _raw(evidence: Evidence) -> Attempt:
+    failures = [(each, verdict_of(each.error, each.text)) for each in evidence.seen if _failed(each, evidence)]
+    if evidence.late is not None:
+        late = Seen(stage=Stage.EXECUTE, word="failed", error=evidence.late)
+        failures.append((late, verdict_of(evidence.late, "")))
+    if failures:
+        return _failure(failures, evidence)
+    if _settled(evidence):
+        return _foreseen(evidence)
+    if any(each.word == "skipped" and not each.subtest for each in evidence.seen):
+        return _skip(evidence)
+    return _right(evidence)
+
+
+def _failed(seen: Seen, evidence: Evidence) -> bool:
+    if seen.word != "failed" or _of_class(seen):
+        return False
+    # unittest's unexpected success reaches pytest as a failure of pytest's own kind.
+    return not (evidence.unexpected_success and isinstance(seen.error, pytest.fail.Exception))
+
+
+def _of_class(seen: Seen) -> bool:
+    """Whether the tear-down of the whole class or module failed: that is no outcome of the test that ran last."""
+    trace = seen.error.__traceback__ if seen.stage is Stage.TEARDOWN and seen.error is not None else None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name in _CLASS_TEARDOWN:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def class_teardown_failed(evidence: Evidence) -> bool:
+    """Whether a class or module could not be torn down after this test."""
+    return any(each.word == "failed" and _of_class(each) for each in evidence.seen)
+
+
+def verdict_of(error: BaseException | None, text: str) -> Verdict:
+    """What an exception means, pytest's own ways to fail included."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if error is None:
+        first = text.strip().splitlines()[0] if text.strip() else "failed without an exception"
+        return Verdict(outcome=Outcome.FAIL, rule="report", message=first, cause=first, detail=text)
+    found = classify.of_exception(error)
+    found = replace(found, message=found.message.partition(_ADVICE)[0])
+    if not isinstance(error, pytest.fail.Exception):
+        return found
+    if str(error.msg or "").startswith(_TIMED_OUT):
+        return replace(found, outcome=Outcome.TIMEOUT, rule="pytest-timeout")
+    return replace(found, outcome=Outcome.FAIL, rule="assertion")
+
+
+def _failure(failures: list[tuple[Seen, Verdict]], evidence: Evidence) -> Attempt:
+    infra = [each for each in failures if each[1].outcome is Outcome.INFRA]
+    seen, found = infra[0] if infra else max(failures, key=lambda each: BADNESS[each[1].outcome])
+    if evidence.planned.expected and evidence.planned.expected.rule == SWALLOWED and _NOT_FAILED in found.message:
+        return Attempt(outcome=Outcome.XPASS, rule=SWALLOWED, ran_on=_where(evidence), stage=seen.stage)
+    printed = f"\n{seen.printed}" if seen.printed else ""
+    return Attempt(
+        outcome=found.outcome, rule=found.rule, ran_on=_where(evidence), stage=seen.stage, message=found.message,
+        cause=found.cause, code=found.code, detail=found.detail + printed,
+    )  # fmt: skip
+
+
+def _foreseen(evidence: Evidence) -> Attempt:
+    """An expected failure or an unexpected success that unittest or pytest told."""
+    told = next((each for each in evidence.seen if each.foreseen is not None), None)
+    rule = evidence.planned.expected.rule if evidence.planned.expected else "upstream:xfail-marker"
+    if told is None or told.word != "skipped":
+        reason = (told.foreseen if told else "") or ""
+        return Attempt(
+            outcome=Outcome.XPASS, rule=rule, ran_on=_where(evidence), stage=Stage.EXECUTE, message=reason
+        )  # fmt: skip
+    if told.stage is Stage.SETUP and "[NOTRUN]" in (told.foreseen or ""):
+        return _skipped(Skip(origin=Origin.MARKER, reason=told.foreseen or ""), told.stage)
+    error = evidence.expected_failure or told.error
+    if error is None or isinstance(error, pytest.xfail.Exception):
+        message = told.foreseen or ""
+        rule = rule if evidence.planned.expected else "upstream:xfail-call"
+        return Attempt(
+            outcome=Outcome.XFAIL, rule=rule, ran_on=_where(evidence), stage=told.stage, message=message, cause=message
+        )  # fmt: skip
+    found = verdict_of(error, "")
+    outcome = Outcome.INFRA if found.outcome is Outcome.INFRA else Outcome.XFAIL
+    return Attempt(
+        outcome=outcome, rule=rule, ran_on=_where(evidence), stage=told.stage, message=found.message,
+        cause=found.cause, code=found.code, detail=found.detail,
+    )  # fmt: skip
+
+
+def _skip(evidence: Evidence) -> Attempt:
+    seen = next(each for each in evidence.seen if each.word == "skipped" and not each.subtest)
+    if evidence.skipped_here and evidence.planned.decided is not None:
+        return _decided(evidence.planned.decided)
+    return _skipped(evidence.skips[0], seen.stage) if evidence.skips else _skipped(_unseen(seen), seen.stage)
+
+
+def _unseen(seen: Seen) -> Skip:
+    return Skip(origin=Origin.ELSEWHERE, reason=str(seen.error or seen.text))
+
+
+def _decided(decision: Decision) -> Attempt:
+    return Attempt(outcome=decision.outcome, rule=decision.rule, ran_on=RanOn.NONE, message=decision.reason)
+
+
+def _skipped(skip: Skip, stage: Stage) -> Attempt:
+    outcome, rule = explain(skip)
+    note = f" (raised in {skip.function})" if rule == NO_RULE else ""
+    return Attempt(outcome=outcome, rule=rule, ran_on=RanOn.NONE, stage=stage, message=skip.reason + note)
+
+
+def _right(evidence: Evidence) -> Attempt:
+    if evidence.planned.expected and evidence.planned.expected.rule == SWALLOWED:
+        return Attempt(outcome=Outcome.XFAIL, rule=SWALLOWED, ran_on=_where(evidence), stage=Stage.EXECUTE)
+    if evidence.proof is None:
+        return Attempt(outcome=Outcome.UNPROVEN, rule="not-executed", ran_on=RanOn.UNKNOWN, stage=evidence.stage)
+    proof = evidence.proof
+    attempt = Attempt(outcome=proof.outcome, rule=proof.rule, ran_on=proof.ran_on, stage=Stage.EXECUTE)
+    left_out = _reasons(evidence.seen)
+    if left_out and attempt.outcome is Outcome.PASS:
+        return replace(attempt, outcome=Outcome.UNPROVEN, rule="subtest-skipped", message=left_out)
+    return attempt
+
+
+def _reasons(seen: Iterable[Seen]) -> str:
+    """The texts of the subtests that were skipped."""
+    return "; ".join(
+        str(each.error or each.text or "skipped") for each in seen if each.subtest and each.word == "skipped"
+    )
+
+
+def _where(evidence: Evidence) -> RanOn:
+    return evidence.proof.ran_on if evidence.proof is not None else RanOn.UNKNOWN
