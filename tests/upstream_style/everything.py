@@ -1,4 +1,4 @@
-"""Upstream-style tests, one of every way a test can end. Not collected by our own pytest: the name does not begin so."""
+"""Upstream-style tests, one of every way a test can end. Our own pytest does not collect it: it has no test_ name."""
 
 import unittest
 import warnings
