@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import torch
 
 from conformance.suites.ops.compare import BY_DTYPE, EXACT, Tolerance
+from conformance.suites.ops.samples import Call
 
 
 class Compared(StrEnum):
@@ -18,17 +19,39 @@ class Compared(StrEnum):
 
     VALUES = "values"
     PROCESSED = "processed"
+    SIGNS = "signs"
     DISTRIBUTION = "distribution"
     FORM = "form"
 
 
 class Special(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Ops whose results are compared otherwise than by value, and why. `ops` are full names; empty `kinds` mean all."""
+    """Ops whose results are compared otherwise than by value, and why. `ops` are full names.
+
+    `when` restricts it to samples with keyword arguments that are given (true) or given as false (false). `cluster` is
+    the number of last dimensions whose elements are drawn together, so that they count as one.
+    """
 
     compared: Compared
     reason: str
     ops: frozenset[str]
-    kinds: frozenset[str] = frozenset()
+    when: dict[str, bool] = {}
+    cluster: int = 0
+
+    def speaks_of(self, call: Call) -> bool:
+        """Whether this holds for a sample."""
+        return all(name in call.kwargs and _given(call.kwargs[name]) == wanted for name, wanted in self.when.items())
+
+
+def _given(value: Any) -> bool:
+    return True if isinstance(value, torch.Tensor) else bool(value)
+
+
+class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Ops that must be told of the device (`factory`), or that take some tensors on the CPU only (`host`)."""
+
+    reason: str
+    factory: frozenset[str] = frozenset()
+    host: dict[str, int] = {}
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,16 +72,30 @@ class Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The contents of special.toml."""
 
     special: tuple[Special, ...] = ()
+    placement: tuple[Placement, ...] = ()
     ineligible: tuple[Rule, ...] = ()
+
+
+PLAIN: Final = Special(compared=Compared.VALUES, reason="", ops=frozenset())
+"""How a result is compared unless something is said about its op."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Allowance:
-    """How one op's results are compared in one kind of test."""
+    """How one op's results are compared, and where its arguments go.
 
-    compared: Compared = Compared.VALUES
-    reason: str = ""
+    `factory`: the op makes tensors from nothing and is given `device=`. `host`: the number of the positional argument
+    that stays on the CPU, None for none.
+    """
+
+    specials: tuple[Special, ...] = ()
     tolerances: Mapping[torch.dtype, Tolerance] = field(default_factory=dict)
+    factory: bool = False
+    host: int | None = None
+
+    def of(self, call: Call | None) -> Special:
+        """How the result of one sample is compared."""
+        return next((each for each in self.specials if call is None or each.speaks_of(call)), PLAIN)
 
 
 @cache
@@ -67,12 +104,14 @@ def data() -> Data:
     return msgspec.toml.decode((files("conformance.suites.ops") / "special.toml").read_bytes(), type=Data)
 
 
-def allowance(op: Any, kind: str) -> Allowance:
-    """How `op` is compared in tests of `kind`."""
-    for each in data().special:
-        if op.full_name in each.ops and (not each.kinds or kind in each.kinds):
-            return Allowance(compared=each.compared, reason=each.reason, tolerances=tolerances(op))
-    return Allowance(tolerances=tolerances(op))
+def allowance(op: Any) -> Allowance:
+    """How the results of `op` are compared and its arguments placed."""
+    name, placements = op.full_name, data().placement
+    return Allowance(
+        specials=tuple(each for each in data().special if name in each.ops), tolerances=tolerances(op),
+        factory=any(name in each.factory for each in placements),
+        host=next((each.host[name] for each in placements if name in each.host), None),
+    )  # fmt: skip
 
 
 _CLASSES = (None, "TestCommon")

@@ -11,9 +11,13 @@ NO_KERNEL: Final = frozenset(
         "aten::new_empty_strided", "aten::resize_", "aten::resize_as_", "aten::set_", "aten::lift_fresh",
         "aten::is_same_size", "aten::sym_size", "aten::sym_stride", "aten::sym_numel", "aten::size", "aten::stride",
         "aten::is_contiguous", "aten::record_stream", "aten::_has_same_storage_numel", "aten::_nested_tensor_size",
+        "aten::unsafe_split", "aten::unsafe_split_with_sizes", "aten::unsafe_chunk", "aten::_local_scalar_dense",
     }
 )  # fmt: skip
-"""Ops that allocate, or read and change metadata, without touching elements."""
+"""Ops that allocate, read and change metadata, or carry one element to Python, without computing elements.
+
+The unsafe splits are views whose schema does not say so.
+"""
 
 
 class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves __init_subclass__ untyped

@@ -31,10 +31,17 @@ class Call:
         """Call `op` with these arguments."""
         return op(self.input, *self.args, **self.kwargs, **more)
 
-    def moved(self, device: str) -> "Call":
-        """A copy on the device, aliases among the arguments kept."""
+    def moved(self, device: str, *, factory: bool = False, host: int | None = None) -> "Call":
+        """A copy on the device, aliases among the arguments kept.
+
+        `factory` adds `device=` to the keyword arguments; the positional argument of number `host` stays on the CPU.
+        """
         mover = Mover(device=device)
         kept, args, kwargs = mover((self.input, self.args, self.kwargs))
+        if factory:
+            kwargs = {**kwargs, "device": torch.device(device)}
+        if host is not None and host < len(args):
+            args = (*args[:host], Mover(device="cpu")(self.args[host]), *args[host + 1 :])
         return self._with(kept, args, kwargs)
 
     def changed(self, change: Callable[[Tensor], Tensor]) -> "Call":

@@ -33,12 +33,15 @@ def compare_forms(got: Any, want: Any) -> None:
             raise MismatchError(f"strides of {place} differ from the CPU's\n{one.stride()} instead of {other.stride()}")
 
 
-def compare_distributions(got: Any, want: Any) -> None:
-    """Raise MismatchError unless the forms are equal and no tensor is distributed differently."""
-    compare_forms(got, want)
+def compare_distributions(got: Any, want: Any, cluster: int = 0) -> None:
+    """Raise MismatchError unless every tensor of `got` is distributed like that of `want`.
+
+    Elements along the last `cluster` dimensions are drawn together and count as one.
+    """
     for number, (one, other) in enumerate(zip(tensors(got), tensors(want), strict=True)):
-        if one.layout is torch.strided and one.numel() >= FEWEST:
-            _compare_distribution(_numbers(one), _numbers(other), f"output[{number}]")
+        draws = math.prod(other.shape[: other.dim() - cluster]) if cluster else other.numel()
+        if one.layout is torch.strided and one.numel() and draws >= FEWEST:
+            _compare_distribution(_numbers(one), _numbers(other), draws, f"output[{number}]")
 
 
 def _numbers(value: Tensor) -> Tensor:
@@ -48,11 +51,11 @@ def _numbers(value: Tensor) -> Tensor:
     return value.to(torch.float64).nan_to_num(nan=-math.inf).flatten().sort().values
 
 
-def _compare_distribution(got: Tensor, want: Tensor, place: str) -> None:
-    distance, bound = ks_distance(got, want), BOUND * math.sqrt(2 / len(want))
+def _compare_distribution(got: Tensor, want: Tensor, draws: int, place: str) -> None:
+    distance, bound = ks_distance(got, want), BOUND * math.sqrt(2 / draws)
     if distance > bound:
         raise MismatchError(
-            f"distribution of {place} differs from the CPU's\n{len(want)} values, Kolmogorov-Smirnov distance "
+            f"distribution of {place} differs from the CPU's\n{draws} draws, Kolmogorov-Smirnov distance "
             f"{distance:.3f} (allowed {bound:.3f}); median {float(got.median()):.4g} "
             f"instead of {float(want.median()):.4g}"
         )

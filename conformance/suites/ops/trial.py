@@ -11,8 +11,9 @@ import torch
 from conformance import codes
 from conformance.outcomes import Phase, Stage
 from conformance.suites.ops import computing, samples
-from conformance.suites.ops.allowances import Allowance, Compared
+from conformance.suites.ops.allowances import Allowance, Compared, Special
 from conformance.suites.ops.compare import MismatchError, compare
+from conformance.suites.ops.gauge import without_signs
 from conformance.suites.ops.moving import tensors, to_cpu
 from conformance.suites.ops.samples import Call
 from conformance.suites.ops.statistics import compare_distributions, compare_forms
@@ -77,7 +78,8 @@ class Trial:
 
     def move(self, call: Call) -> Call:
         """A copy of the sample on the device, before anything is tracked."""
-        moved: Call = self.timed(Phase.SETUP, lambda: call.moved(self.device.device))
+        where, allowed = self.device.device, self.allowance
+        moved: Call = self.timed(Phase.SETUP, lambda: call.moved(where, factory=allowed.factory, host=allowed.host))
         return moved
 
     def timed(self, phase: Phase, work: Thunk) -> Any:
@@ -121,10 +123,10 @@ class Trial:
         self.device.synchronize()
         return result
 
-    def same(self, reference: Thunk, on_device: Thunk, process: Callable[[Any], Any] | None = None) -> None:
+    def same(self, call: Call, reference: Thunk, on_device: Thunk) -> None:
         """Run both and compare. Raises MismatchError, ReferenceFailedError or what the device raised."""
         want = self.reference(reference)
-        self.compare(self.on_device(on_device), want, process)
+        self.compare(self.on_device(on_device), want, call)
         self.see_computing(reference)
 
     def see_computing(self, reference: Thunk) -> None:
@@ -132,27 +134,24 @@ class Trial:
         if not self.executed and not self.fallback and not self.computes:
             self.computes = computing.computes(reference)
 
-    def compare(self, got: Any, want: Any, process: Callable[[Any], Any] | None = None) -> None:
-        """Raise MismatchError unless the device's answer is the CPU's, compared as the op allows."""
+    def compare(self, got: Any, want: Any, call: Call | None = None) -> None:
+        """Raise MismatchError unless the device's answer is the CPU's, compared as the op and the sample allow."""
         self.reach(Stage.COMPARE)
-        self.see_place(got)
-        self.timed(Phase.COMPARE, lambda: self._compare(to_cpu(got), to_cpu(want), process))
-
-    def see_place(self, got: Any) -> None:
-        """Note whether all tensors of a result are on the device."""
         if any(each.device.type != self.device.device for each in tensors(got)):
             self.outputs_on_device = False
+        self.timed(Phase.COMPARE, lambda: self._compare(got, want, call))
 
-    def _compare(self, got: Any, want: Any, process: Callable[[Any], Any] | None) -> None:
-        match self.allowance.compared:
-            case Compared.FORM:
-                compare_forms(got, want)
-            case Compared.DISTRIBUTION:
-                compare_distributions(got, want)
-            case Compared.PROCESSED if process is not None:
-                compare(process(got), process(want), self.allowance.tolerances)
-            case _:
-                compare(got, want, self.allowance.tolerances)
+    def _compare(self, got: Any, want: Any, call: Call | None) -> None:
+        special = self.allowance.of(call)
+        if special.compared in (Compared.FORM, Compared.DISTRIBUTION):
+            # On the tensors themselves: a copy to the CPU may have other strides.
+            compare_forms(got, want)
+        got, want = to_cpu(got), to_cpu(want)
+        if special.compared is Compared.DISTRIBUTION:
+            compare_distributions(got, want, special.cluster)
+        elif special.compared is not Compared.FORM:
+            process = _process(special, call)
+            compare(process(got), process(want), self.allowance.tolerances)
 
     def alike(self, reference: Thunk, on_device: Thunk) -> tuple[Any, Any] | None:
         """Run a call that the CPU may refuse; None when both refuse it.
@@ -170,6 +169,15 @@ class Trial:
         if codes.is_infra(str(got.error)):
             raise got.error
         return None
+
+
+def _process(special: Special, call: Call | None) -> Callable[[Any], Any]:
+    """What takes a result to the part of it that is defined."""
+    if special.compared is Compared.SIGNS:
+        return without_signs
+    if special.compared is Compared.PROCESSED and call is not None and call.process is not None:
+        return call.process
+    return lambda result: result
 
 
 def attempted(call: Thunk) -> Any:

@@ -56,9 +56,9 @@ def _one(trial: Trial, device: Side, reference: Side) -> None:
     cotangents = trial.timed(Phase.SETUP, lambda: _cotangents(wanted, reference.call))
     want = trial.reference(lambda: reference.gradients(wanted, cotangents))
     result = trial.on_device(device.forward)
-    trial.compare(result, wanted, reference.call.process)
+    trial.compare(result, wanted, reference.call)
     moved = Mover(device=trial.device.device)(cotangents)
-    trial.compare(trial.on_device(lambda: device.gradients(result, moved), Stage.BACKWARD), want)
+    trial.compare(trial.on_device(lambda: device.gradients(result, moved), Stage.BACKWARD), want, reference.call)
 
 
 def _cotangents(result: Any, call: Call) -> list[Tensor]:

@@ -30,7 +30,7 @@ def run(trial: Trial) -> None:
         moved = trial.move(call)
         want = trial.reference(lambda: call.on(trial.op))  # noqa: B023  # called at once
         got = _compiled(trial, backend, moved)
-        trial.compare(got, want, call.process)
+        trial.compare(got, want, call)
 
 
 def _lookup(name: str) -> Callable[..., Any]:

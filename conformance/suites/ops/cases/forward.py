@@ -7,4 +7,4 @@ def run(trial: Trial) -> None:
     """Raise unless every sample input gives the CPU's result."""
     for call in trial.samples():
         moved = trial.move(call)
-        trial.same(lambda: call.on(trial.op), lambda: moved.on(trial.op), call.process)  # noqa: B023  # called at once
+        trial.same(call, lambda: call.on(trial.op), lambda: moved.on(trial.op))  # noqa: B023  # called at once

@@ -33,7 +33,7 @@ def _run(trial: Trial, change: Callable[[Tensor], Tensor]) -> None:
             # A view of such a layout may not exist. What the CPU refuses altogether shows in the kind `forward`.
             trial.tried -= 1
             continue
-        trial.compare(trial.on_device(lambda: moved.on(trial.op)), want, call.process)  # noqa: B023
+        trial.compare(trial.on_device(lambda: moved.on(trial.op)), want, call)  # noqa: B023
         trial.see_computing(lambda: call.on(trial.op))  # noqa: B023
 
 

@@ -110,7 +110,7 @@ def _try(trial: Trial, call: Call, result: Any, manner: str, make: Callable[[Ten
 
 
 def _check(trial: Trial, device: Side, reference: Side) -> None:
-    trial.compare(device.out, reference.out)
+    trial.compare(device.out, reference.out, reference.call)
     for number, (one, other) in enumerate(zip(device.kept(), reference.kept(), strict=True)):
         if other and not one:
             raise MismatchError(f"out[{number}] was moved to other memory")
