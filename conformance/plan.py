@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -80,6 +80,30 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fingerprint: dict[str, str] = {}
     environment: dict[str, str] = {}
     supervised: bool = True
+
+
+def covers(selection: Selection, test: TestId, profile: str) -> bool:
+    """Whether a test that a run of `profile` planned lies in a selection too: its absence there then says something.
+
+    A shard says nothing about tests outside it, and a default profile nothing about what only the full one has.
+    """
+    if selection.shard or selection.profile not in (profile, "full"):
+        return False
+    if test.suite not in selection.suites and "all" not in selection.suites:
+        return False
+    if selection.keys and test.key not in selection.keys:
+        return False
+    if selection.ops and test.op not in selection.ops:
+        return False
+    return not selection.tests or any(_same_file(each, test.file) for each in selection.tests)
+
+
+def _same_file(asked: str, file: str) -> bool:
+    """Whether a path as it was asked for means a test's file: one is the tail of the other, or lies in that folder."""
+    wanted, found = (PurePosixPath(each.replace("\\", "/")).parts for each in (asked.partition("::")[0], file))
+    shorter = min(len(wanted), len(found))
+    inside = any(found[start : start + len(wanted)] == wanted for start in range(len(found)))
+    return shorter > 0 and (wanted[-shorter:] == found[-shorter:] or inside)
 
 
 def digest(tests: Iterable[PlannedTest]) -> str:

@@ -1,0 +1,74 @@
+"""The store: runs in PostgreSQL, and every question that pages and commands ask of them."""
+
+from conformance.store.catalogue import (
+    Catalogue,
+    TestRow,
+    catalogue,
+    find_test,
+    search_tests,
+    tests_by_number,
+)
+from conformance.store.compare import Comparison, compare
+from conformance.store.diff_rows import DiffPage, DiffRow, NamedGroup, SideOf, diff_rows, named_groups
+from conformance.store.ingest import Ingested, ingest
+from conformance.store.phrases import Kind
+from conformance.store.readings import seconds, status
+from conformance.store.results import (
+    AttemptRow,
+    Filter,
+    HistoryRow,
+    OutcomePage,
+    OutcomeRow,
+    attempts_of,
+    history,
+    outcome_rows,
+    rows_of,
+    slowest,
+)
+from conformance.store.runs import Resolved, RunRow, find_run, list_runs, resolve
+from conformance.store.store import Store, open_store
+from conformance.store.tallies import Matrix, Tally, by_outcome, matrix, tally
+
+__all__ = [
+    "AttemptRow",
+    "Catalogue",
+    "Comparison",
+    "DiffPage",
+    "DiffRow",
+    "Filter",
+    "HistoryRow",
+    "Ingested",
+    "Kind",
+    "Matrix",
+    "NamedGroup",
+    "OutcomePage",
+    "OutcomeRow",
+    "Resolved",
+    "RunRow",
+    "SideOf",
+    "Store",
+    "Tally",
+    "TestRow",
+    "attempts_of",
+    "by_outcome",
+    "catalogue",
+    "compare",
+    "diff_rows",
+    "find_run",
+    "find_test",
+    "history",
+    "ingest",
+    "list_runs",
+    "matrix",
+    "named_groups",
+    "open_store",
+    "outcome_rows",
+    "resolve",
+    "rows_of",
+    "search_tests",
+    "seconds",
+    "slowest",
+    "status",
+    "tally",
+    "tests_by_number",
+]

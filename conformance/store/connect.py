@@ -11,6 +11,7 @@ from sqlalchemy.engine import URL
 from conformance.errors import StoreError, UsageError
 from conformance.settings import Settings
 from conformance.store import postgres
+from conformance.store.cluster import cluster
 
 HEAD: Final = "0001"
 """The schema version that this program reads and writes: the newest module in migrations/versions."""
@@ -111,5 +112,5 @@ def address(settings: Settings) -> tuple[URL, postgres.Lease | None]:
     """Where the database is; the lease on the embedded server when that is it."""
     if settings.database_url:
         return parse(settings.database_url), None
-    lease = postgres.join(postgres.cluster(settings.home))
+    lease = postgres.join(cluster(settings.home))
     return parse(lease.url), lease

@@ -11,17 +11,24 @@ from conformance.store.columns import Columns, storable
 from conformance.store.phrases import PARTS, Cursor
 
 _ROW = np.dtype([("fields", ">i2"), ("l1", ">i4"), ("digest", "V16"), ("l2", ">i4"), ("id", ">i4")])
-"""A row of `COPY (digest, id) TO STDOUT (FORMAT binary)`: no field is ever null, so all rows are equally long."""
 
 _HEADER = 19
 """Bytes before the first row of a binary COPY: signature, flags, length of the extension."""
 
+_TRAILER = 2
+"""Bytes after the last row: a field count of -1."""
+
+
+def read_binary(cursor: Cursor, query: str, row: np.dtype[np.void]) -> NDArray[np.void]:
+    """The rows of a query whose fields are never null and always equally long, as one structured array."""
+    with cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT binary)") as copied:
+        data = b"".join(bytes(each) for each in copied)
+    return np.frombuffer(data[_HEADER:-_TRAILER], row)
+
 
 def known(cursor: Cursor) -> dict[bytes, int]:
     """Every test's number by the digest of its key."""
-    with cursor.copy("COPY test (digest, id) TO STDOUT (FORMAT binary)") as copied:
-        data = b"".join(bytes(each) for each in copied)
-    rows = np.frombuffer(data[_HEADER:-2], _ROW)
+    rows = read_binary(cursor, "SELECT digest, id FROM test", _ROW)
     return dict(zip(rows["digest"].tolist(), rows["id"].tolist(), strict=True))
 
 

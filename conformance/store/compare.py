@@ -1,0 +1,154 @@
+"""Two stored runs side by side: vectors read, renames applied, selections looked at, rows read where asked for."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conformance import diff, plan
+from conformance.diff import Side
+from conformance.errors import UsageError
+from conformance.outcomes import Outcome, TestId
+from conformance.pairs import PairClass
+from conformance.store import phrases, readings
+from conformance.store.catalogue import catalogue, tests_by_number
+from conformance.store.phrases import Kind
+from conformance.store.results import ops_of
+from conformance.store.runs import RunRow
+from conformance.store.store import Store, phrase_bodies
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """What became of every test in either plan. `classes[n]` is the PairClass of test n, 0 when neither planned it.
+
+    `reasons` are numbers of phrases; `renamed` maps a test's number to the number it had in run a; `sides` are the
+    vectors that were compared, tests of run a already under their new numbers.
+    """
+
+    a: RunRow
+    b: RunRow
+    sides: tuple[Side, Side]
+    classes: NDArray[np.uint8]
+    reasons: NDArray[np.int32]
+    renamed: Mapping[int, int]
+
+    @property
+    def counts(self) -> dict[PairClass, int]:
+        """Tests by class; they add up to the tests in either plan."""
+        return diff.counts(self.classes)
+
+    @property
+    def transitions(self) -> dict[tuple[Outcome | None, Outcome | None], int]:
+        """Tests by outcome in a and in b."""
+        return diff.transitions(*self.sides)
+
+    @property
+    def comparable(self) -> int:
+        """Tests that could be compared."""
+        return diff.comparable(self.classes)
+
+    @property
+    def blocking(self) -> int:
+        """Tests of a class that blocks a release."""
+        return diff.blocking(self.classes)
+
+
+def compare(store: Store, a: RunRow, b: RunRow, renames: Mapping[str, str] | None = None) -> Comparison:
+    """Compare two stored runs. Raises UsageError for a simulated one beside a real one."""
+    if a.simulated != b.simulated:
+        simulated, real = (a, b) if a.simulated else (b, a)
+        raise UsageError(
+            f"run {simulated.uid} is simulated and run {real.uid} is of real hardware: these are never compared"
+        )
+    names = shipped_renames() if renames is None else renames
+
+    def make() -> Comparison:
+        return _compare(store, a, b, names)
+
+    key = ("comparison", a.number, a.digest, b.number, b.digest, tuple(names.items()))
+    return store.cache.get(key, make, lambda each: each.classes.nbytes * 25)
+
+
+def _compare(store: Store, a: RunRow, b: RunRow, renames: Mapping[str, str]) -> Comparison:
+    before, after = _side(store, a), _side(store, b)
+    size = max(len(before.status), len(after.status))
+    before, after = before.extended(size), after.extended(size)
+    moved = _moves(store, renames, before, after)
+    before = before.renamed(moved)
+    only_a, only_b = (np.flatnonzero((x.status != 0) & (y.status == 0)) for x, y in ((before, after), (after, before)))
+    classes = diff.classify(
+        before, after, selected_a=_selected(store, a, b, only_b, size), selected_b=_selected(store, b, a, only_a, size),
+        relations=_relations(store, before, after),
+    )  # fmt: skip
+    return Comparison(
+        a=a, b=b, sides=(before, after), classes=classes, reasons=diff.reasons(classes, before, after),
+        renamed={new: old for old, new in moved.items()},
+    )  # fmt: skip
+
+
+def _side(store: Store, run: RunRow) -> Side:
+    numbers = {name: readings.phrase_numbers(store, run, name) for name in ("cause", "fallback", "rule")}
+    return Side(status=readings.status(store, run), definition=readings.definition(store, run), **numbers)
+
+
+@cache
+def shipped_renames() -> Mapping[str, str]:
+    """The alias map: old identity to new one. Raises UsageError when it is broken."""
+    source = resources.files("conformance").joinpath("renames.toml")
+    renames = tomllib.loads(source.read_text(encoding="utf-8")).get("renames", {})
+    if len(set(renames.values())) != len(renames):
+        raise UsageError("conformance/renames.toml maps two old identities to one new one: each may appear once")
+    return {str(old): str(new) for old, new in renames.items()}
+
+
+def _moves(store: Store, renames: Mapping[str, str], a: Side, b: Side) -> dict[int, int]:
+    """Old number to new one, for renames of a test that only a has to one that only b has."""
+    if not renames:
+        return {}
+    wanted = {phrases.digest(key): key for pair in renames.items() for key in pair}
+    rows = store.rows("SELECT id, digest FROM test WHERE digest = ANY(:wanted)", wanted=list(wanted))
+    numbers = {wanted[bytes(row["digest"])]: int(row["id"]) for row in rows if row["id"] < len(a.status)}
+    pairs = [(numbers[old], numbers[new]) for old, new in renames.items() if old in numbers and new in numbers]
+    return {
+        old: new
+        for old, new in pairs
+        if a.status[old] and not b.status[old] and b.status[new] and not a.status[new]
+    }  # fmt: skip
+
+
+def _relations(store: Store, a: Side, b: Side) -> dict[tuple[int, int], diff.Relation]:
+    pairs = diff.unequal_sets(a, b)
+    bodies = phrase_bodies(store, [each for pair in pairs for each in pair])
+    sets = {number: frozenset(ops_of(body)) for number, body in bodies.items()}
+    return {(first, second): diff.relate(sets[first], sets[second]) for first, second in pairs}
+
+
+def _selected(store: Store, run: RunRow, other: RunRow, alone: NDArray[np.intp], size: int) -> NDArray[np.bool_]:
+    """Whether the tests that only the other run planned (`alone`) lie in this run's selection, shape (size,)."""
+    selected = np.zeros(size, np.bool_)
+    if not len(alone):
+        return selected
+    if run.selection.keys:
+        tests = tests_by_number(store, alone.tolist())
+        selected[alone] = [plan.covers(run.selection, tests[each].id, other.profile) for each in alone.tolist()]
+    else:
+        selected[alone] = _selected_by_parts(store, run, other, alone)
+    return selected
+
+
+def _selected_by_parts(store: Store, run: RunRow, other: RunRow, alone: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """The same by suite, file and op alone, each combination looked at once."""
+    known = catalogue(store)
+    parts = (Kind.SUITE, Kind.FILE, Kind.OP)
+    found, places = np.unique(np.stack([known.codes[each][alone] for each in parts]), axis=1, return_inverse=True)
+    answers = []
+    for codes in found.T.tolist():
+        suite, file, op = (known.labels[each] for each in codes)
+        test = TestId(suite=suite, file=file, cls="", name="", op=op)
+        answers.append(plan.covers(run.selection, test, other.profile))
+    return np.array(answers, np.bool_)[places.reshape(-1)]
