@@ -36,3 +36,9 @@ class StoreError(ConformanceError):
     """The database, the disk or the network refused."""
 
     code = ExitCode.STORE
+
+
+class InterruptedRunError(ConformanceError):
+    """The user, or the system, asked a run to stop; it can be resumed."""
+
+    code = ExitCode.INTERRUPTED

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Final, Protocol
 
 from conformance.errors import UsageError
@@ -50,14 +51,25 @@ _MODULES: Final[Mapping[str, str]] = {
 }
 
 
+PLUGGED: Final = "conformance.suites"
+"""Entry point group for suites of other packages: name = module with `suite() -> Suite`."""
+
+
 def names() -> tuple[str, ...]:
     """The suites' names."""
-    return tuple(_MODULES)
+    return (*_MODULES, *sorted(entry_points(group=PLUGGED).names))
+
+
+def module_of(name: str) -> str:
+    """The module of the suite of that name. Raises UsageError for an unknown one."""
+    if name in _MODULES:
+        return _MODULES[name]
+    for each in entry_points(group=PLUGGED, name=name):
+        return each.value
+    raise UsageError(f"unknown suite {name!r}: choose one of {', '.join(names())}")
 
 
 def get(name: str) -> Suite:
     """The suite of that name. Each module has `suite() -> Suite`. Raises UsageError for an unknown name."""
-    if name not in _MODULES:
-        raise UsageError(f"unknown suite {name!r}: choose one of {', '.join(_MODULES)}")
-    found: Suite = import_module(_MODULES[name]).suite()
+    found: Suite = import_module(module_of(name)).suite()
     return found

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Final, Protocol
 
 from conformance.errors import UsageError
@@ -100,16 +101,27 @@ _MODULES: Final[Mapping[str, str]] = {
 }
 
 
+PLUGGED: Final = "conformance.targets"
+"""Entry point group for targets of other packages: name = module with `target(name) -> Target`."""
+
+
 def names() -> tuple[str, ...]:
     """The targets' names."""
-    return tuple(_MODULES)
+    return (*_MODULES, *sorted(entry_points(group=PLUGGED).names))
+
+
+def module_of(name: str) -> str:
+    """The module of the target of that name. Raises UsageError for an unknown one."""
+    if name in _MODULES:
+        return _MODULES[name]
+    for each in entry_points(group=PLUGGED, name=name):
+        return each.value
+    raise UsageError(f"unknown target {name!r}: choose one of {', '.join(names())}")
 
 
 def get(name: str) -> Target:
     """The target of that name. Each module has `target(name) -> Target`. Raises UsageError for an unknown name."""
-    if name not in _MODULES:
-        raise UsageError(f"unknown target {name!r}: choose one of {', '.join(_MODULES)}")
-    found: Target = import_module(_MODULES[name]).target(name)
+    found: Target = import_module(module_of(name)).target(name)
     return found
 
 

@@ -1,0 +1,82 @@
+"""`conformance run`: plan, run, record, store, and say what came of it."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conformance import progress, settings
+from conformance.cli import report
+from conformance.cli.wishes import Wishes
+from conformance.errors import ExitCode, IncompleteError
+from conformance.outcomes import Outcome
+from conformance.record import read_results
+from conformance.running import Ended, Runner
+from conformance.stopping import listening
+from conformance.summary import Summary
+from conformance.watch import Limits
+
+
+@click.command()
+@click.option("--target", metavar="T", help="What to sweep; `conformance targets` lists them.")
+@click.option(
+    "--release", metavar="R", help="Release of the backend, on target sim a simulated one.  [default: newest]"
+)
+@click.option("--suite", multiple=True, metavar="S", help="ops, upstream or all; several with commas.  [default: ops]")
+@click.option("--ops", multiple=True, metavar="OPS", help="Only these operators, as add,softmax.")
+@click.option("--tests", multiple=True, type=click.Path(path_type=Path), help="Test file or folder of suite upstream.")
+@click.option("--profile", type=click.Choice(["default", "full"]), help="Chosen dtypes, or all.  [default: default]")
+@click.option("-n", "--workers", type=click.IntRange(1, 512), help="Children side by side.  [default: one a CPU core]")
+@click.option("--resume", metavar="RUN", help="Go on with a run that was interrupted.")
+@click.option("--failed-of", metavar="RUN", help="Run again what failed in that run.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and write nothing.")
+@click.option("--format", type=click.Choice(["table", "json", "ndjson"]), default="table", show_default=True)
+@click.option("--fail-on", multiple=True, metavar="WORDS", help="Exit 1 when a test ends so, as fail,crash.")
+@click.option("--timeout", type=click.FloatRange(0.1), default=Limits().test, show_default=True,
+              help="Seconds a test may take, compilation not counted.")  # fmt: skip
+@click.option("--compile-timeout", type=click.FloatRange(0.1), default=Limits().compile, show_default=True,
+              help="Seconds the compile stage of a test may take.")  # fmt: skip
+@click.option("--no-ingest", is_flag=True, help="Keep the run's folder; store it later with `conformance ingest`.")
+def run(**options: Any) -> int:
+    """Run the suites on a target and store the run.
+
+    Example: conformance run --target sim --release sim-1.1 --ops add,softmax -n 2
+    """
+    wishes = Wishes.of(options)
+    with listening() as stopped:
+        shown = progress.choose(sys.stderr)
+        runner = Runner(settings=settings.load(), progress=shown, say=report.remark, stopped=stopped)
+        if wishes.dry_run:
+            request = wishes.request(runner.settings)
+            report.show_plan(runner.plan(request), request, wishes.format)
+            return report.finish(ExitCode.FINE, "nothing was run")
+        return _conclude(_run(runner, wishes), wishes)
+
+
+def _run(runner: Runner, wishes: Wishes) -> Ended:
+    request = wishes.request(runner.settings)
+    folder = wishes.resumed(runner.settings)
+    return runner.start(request) if folder is None else runner.resume(folder, request)
+
+
+def _conclude(ended: Ended, wishes: Wishes) -> int:
+    done = Summary(header=ended.folder.read_header(), results=read_results(ended.folder))
+    report.show(done, wishes.format)
+    if ended.error is None:
+        report.store(ended.folder, wanted=not wishes.no_ingest)
+        return _verdict(done, wishes)
+    if isinstance(ended.error, IncompleteError):
+        report.store_if_possible(ended.folder, wanted=not wishes.no_ingest)
+    report.remark(f"go on with: conformance run --resume {done.header.run}")
+    raise ended.error
+
+
+def _verdict(done: Summary, wishes: Wishes) -> int:
+    if left := done.counts[Outcome.NOT_RUN]:
+        raise IncompleteError(f"{left} of {len(done.results)} planned tests have no outcome")
+    hit = [outcome for outcome in wishes.fail_on if done.counts[outcome]]
+    if hit:
+        found = ", ".join(f"{done.counts[outcome]} {outcome.word}" for outcome in hit)
+        return report.finish(ExitCode.REGRESSION, f"--fail-on: {found}")
+    return report.finish(ExitCode.FINE, f"run {done.header.run} is complete")

@@ -1,0 +1,78 @@
+"""What a supervisor asks of a child process, and the numbers with which the child ends."""
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+import msgspec
+
+from conformance.plan import PlannedTest, Selection
+
+
+class ChildExit(IntEnum):
+    """Exit statuses of a child, from sysexits.h."""
+
+    FINE = 0
+    BROKEN = 70
+    """An exception left the suite."""
+    DISK = 74
+    """The journal could not be written."""
+    UNUSABLE = 75
+    """The device could not be activated, or its probe failed."""
+    STOPPED = 143
+    """The supervisor asked the child to stop; its journal is closed."""
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where and as what a child runs: target, release, the variables of its lease and the file for its output."""
+
+    suite: str
+    target: str
+    release: str
+    variables: Mapping[str, str]
+    log: str
+
+
+class Collect(msgspec.Struct, frozen=True, kw_only=True, tag="collect"):
+    """List the planned tests of one suite in the file `plan`, without activating the device."""
+
+    place: Place
+    selection: Selection
+    plan: str
+    answer: str
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True, tag="survey"):
+    """Activate the device, probe it and tell its environment."""
+
+    place: Place
+    answer: str
+
+
+class Shard(msgspec.Struct, frozen=True, kw_only=True, tag="shard"):
+    """Run tests. `numbers` are the attempts made so far by key; `probe` asks for the device's health first.
+
+    `sample` restricts each test to one of its sample inputs.
+    """
+
+    place: Place
+    journal: str
+    tests: tuple[PlannedTest, ...]
+    numbers: Mapping[str, int]
+    probe: bool = False
+    sample: int | None = None
+
+
+Job = Collect | Survey | Shard
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of a collect or a survey: one sentence in `error` when it failed, `usage` when the user can mend it."""
+
+    error: str = ""
+    usage: bool = False
+    environment: dict[str, str] = {}
+
+
+encode = msgspec.json.Encoder().encode
+decode: "msgspec.json.Decoder[Job]" = msgspec.json.Decoder(Job)
+decode_answer: "msgspec.json.Decoder[Answer]" = msgspec.json.Decoder(Answer)

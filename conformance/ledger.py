@@ -1,0 +1,85 @@
+"""Every planned test with the attempts made so far, while a run goes on."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from conformance.journal import End, Journal
+from conformance.outcomes import Attempt, Outcome, settle
+from conformance.plan import PlannedTest
+from conformance.record import Attempts
+
+DIED = "died"
+"""Rule of a crash that was not confirmed yet: the test ran in company."""
+DIED_AGAIN = "died-alone"
+"""Rule of a crash that was confirmed by a run of the test alone."""
+MOST_INFRA = 3
+"""Attempts that the machine may spoil before a test is left as infra."""
+
+
+class Ledger:
+    """Counts outcomes as they come, and writes the attempts that only the supervisor can tell of."""
+
+    def __init__(self, tests: Iterable[PlannedTest], before: Attempts, own: Journal) -> None:
+        self._own = own
+        self.tests = {test.key: test for test in tests}
+        self._made: dict[str, dict[int, Outcome]] = {}
+        self._infra: Counter[str] = Counter()
+        self._unconfirmed: set[str] = set()
+        self.counts: Counter[Outcome] = Counter()
+        for key, test in self.tests.items():
+            attempts = before.ended.get(key, {})
+            self._made[key] = {number: each.o for number, each in attempts.items()}
+            if attempts and _unconfirmed(attempts.values()):
+                self._unconfirmed.add(key)
+            self.counts[test.decided.outcome if test.decided else self._outcome(key)] += 1
+
+    @property
+    def done(self) -> int:
+        """Planned tests that have their outcome."""
+        return len(self.tests) - self.counts[Outcome.NOT_RUN]
+
+    def number(self, key: str) -> int:
+        """Attempts made at a test."""
+        return max(self._made[key], default=0)
+
+    def unfinished(self) -> list[PlannedTest]:
+        """Tests to run, in plan order: none made, all lost to the machine, or a crash not yet confirmed."""
+        return [test for test in self.tests.values() if not test.decided and self._unfinished(test.key)]
+
+    def _unfinished(self, key: str) -> bool:
+        return key in self._unconfirmed or self._outcome(key) in (Outcome.NOT_RUN, Outcome.INFRA)
+
+    def is_suspect(self, key: str) -> bool:
+        """Whether the test crashed once and must now run alone."""
+        return key in self._unconfirmed
+
+    def may_try_again(self, key: str) -> bool:
+        """Whether a test that the machine spoiled gets another attempt."""
+        return self._infra[key] < MOST_INFRA
+
+    def take(self, key: str, number: int, outcome: Outcome) -> None:
+        """Count an attempt that a child has journalled."""
+        if key not in self.tests:
+            return
+        before = self._outcome(key)
+        self._made[key][number] = outcome
+        self._infra[key] += outcome is Outcome.INFRA
+        if outcome is not Outcome.INFRA:
+            self._unconfirmed.discard(key)
+        self.counts[before] -= 1
+        self.counts[self._outcome(key)] += 1
+
+    def close(self, key: str, number: int, attempt: Attempt) -> None:
+        """Journal and count an attempt that ended with its process."""
+        self._own.end(key, attempt, number)
+        self.take(key, number, attempt.outcome)
+        if attempt.rule == DIED:
+            self._unconfirmed.add(key)
+
+    def _outcome(self, key: str) -> Outcome:
+        return settle(self._made[key].values())[0]
+
+
+def _unconfirmed(ends: Iterable[End]) -> bool:
+    real = [each for each in ends if each.o is not Outcome.INFRA]
+    return len(real) == 1 and real[0].r == DIED

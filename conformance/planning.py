@@ -1,0 +1,99 @@
+"""Before the first test: the plan collected and the device surveyed, in children so that this process stays small."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from conformance import plan
+from conformance.engines import Child, Engine
+from conformance.errors import IncompleteError, InterruptedRunError, UsageError
+from conformance.jobs import Answer, Collect, Place, Survey, decode_answer
+from conformance.leases import Lease
+from conformance.plan import PlannedTest, Selection
+
+ROUNDS: Final = 3
+"""Times that each lease is asked for the device before a run gives up."""
+REST: Final = 0.5
+"""Seconds between two rounds, doubled each time."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Planner:
+    """Collects plans and surveys the device. `folder` takes answers and logs; `stopped` tells of Ctrl-C."""
+
+    engine: Engine
+    folder: Path
+    target: str
+    release: str
+    stopped: Callable[[], bool]
+    _asked: int = field(default=0)
+
+    def collect(self, selection: Selection) -> list[PlannedTest]:
+        """Every planned test of the selection. Raises UsageError for what a suite does not know, or an empty plan."""
+        asked = [self._collect(suite, selection) for suite in selection.suites]
+        for suite, job, child in asked:
+            self._require(self._answer(child, Path(job.answer)), f"suite {suite!r} could not be planned")
+        found = [test for _, job, _ in asked for test in plan.read(Path(job.plan))]
+        wanted = set(selection.keys)
+        chosen = [test for test in found if test.key in wanted] if wanted else found
+        if not chosen:
+            raise UsageError("nothing is planned: no test of the suites matches the selection")
+        return chosen
+
+    def _collect(self, suite: str, selection: Selection) -> tuple[str, Collect, Child]:
+        place, answer = self._place(suite, "plan", None)
+        job = Collect(place=place, selection=selection, plan=f"{answer}.plan", answer=answer)
+        return suite, job, self.engine.launch(job)
+
+    def survey(self, suite: str, leases: Sequence[Lease]) -> dict[str, str]:
+        """The device's own environment. Raises IncompleteError when no lease can use the device."""
+        answer = Answer(error="no lease")
+        for turn in range(ROUNDS):
+            for lease in leases:
+                answer = self._survey(suite, lease)
+                if answer.usage:
+                    raise UsageError(answer.error)
+                if not answer.error:
+                    return answer.environment
+            self._rest(REST * 2**turn)
+        raise IncompleteError(f"the device of target {self.target!r} cannot be used: {answer.error}")
+
+    def _survey(self, suite: str, lease: Lease) -> Answer:
+        place, path = self._place(suite, "survey", lease)
+        return self._answer(self.engine.launch(Survey(place=place, answer=path)), Path(path))
+
+    def _place(self, suite: str, what: str, lease: Lease | None) -> tuple[Place, str]:
+        self._asked += 1
+        stem = self.folder / f"{what}-{suite}-{self._asked}"
+        variables = dict(lease.variables) if lease else {}
+        place = Place(suite=suite, target=self.target, release=self.release, variables=variables, log=f"{stem}.log")
+        return place, f"{stem}.json"
+
+    def _answer(self, child: Child, path: Path) -> Answer:
+        while (end := child.exit()) is None:
+            if self.stopped():
+                raise InterruptedRunError("interrupted while planning: nothing was run")
+            self.engine.wait(0.2)
+        try:
+            return decode_answer.decode(path.read_bytes())
+        except FileNotFoundError:
+            last = child.log_tail(2_000).strip().splitlines()
+            return Answer(error=f"the child {end.words}" + (f" ({last[-1]})" if last else ""))
+
+    def _require(self, answer: Answer, what: str) -> None:
+        if answer.usage:
+            raise UsageError(answer.error)
+        if answer.error:
+            raise IncompleteError(f"{what}: {answer.error}")
+
+    def _rest(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not self.stopped():
+            self.engine.wait(0.1)
+
+
+def decided(tests: Iterable[PlannedTest]) -> int:
+    """How many tests were settled by a rule while planning."""
+    return sum(test.decided is not None for test in tests)

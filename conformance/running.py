@@ -1,0 +1,198 @@
+"""A whole run: leases, fork server, plan, device, header, session. Displays nothing but progress."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from conformance import durations, environment, leases, plan, targets
+from conformance.engines.local import LocalEngine
+from conformance.errors import ConformanceError, InterruptedRunError, StoreError, UsageError
+from conformance.leases import Lease
+from conformance.plan import PlannedTest, RunHeader, Selection
+from conformance.planning import Planner
+from conformance.progress import Progress
+from conformance.record import RunFolder, read_results
+from conformance.session import Session, hold, new_run_id
+from conformance.settings import Settings
+from conformance.targets import Target
+from conformance.watch import Limits
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What was asked for, checked; `workers` children work side by side."""
+
+    target: Target
+    release: str
+    selection: Selection
+    workers: int
+    limits: Limits
+    sample: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """A run that was begun: its folder, and why it stopped short, if it did."""
+
+    folder: RunFolder
+    error: ConformanceError | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Runner:
+    """Runs requests. `say` takes one line for the user; `stopped` tells of Ctrl-C."""
+
+    settings: Settings
+    progress: Progress
+    say: Callable[[str], None]
+    stopped: Callable[[], bool]
+
+    def plan(self, request: Request) -> list[PlannedTest]:
+        """What would be run; nothing is left on the disk."""
+        with tempfile.TemporaryDirectory(prefix="conformance-") as path:
+            folder = RunFolder(path=Path(path))
+            with self._engine(request, folder) as engine:
+                return self._planner(request, folder, engine).collect(request.selection)
+
+    def start(self, request: Request, path: Path | None = None) -> Ended:
+        """A new run, in `path` or among the runs. Raises what planning raises: then nothing is left of it."""
+        run = new_run_id(request.target.name)
+        folder = RunFolder(path=path or self.settings.runs / run)
+        with ExitStack() as stack:
+            stack.enter_context(_disk(folder))
+            folder.path.mkdir(parents=True, exist_ok=True)
+            stack.callback(_drop_headless, folder)
+            _hold(stack, folder)
+            held, engine = self._equip(stack, request, folder)
+            planner = self._planner(request, folder, engine)
+            tests = self._collect(planner, request.selection)
+            device = planner.survey(request.selection.suites[0], held)
+            header = _header(run, request, tests, device)
+            folder.create(header, tests)
+            self.say(f"run {run}: {len(tests)} tests planned, {len(held)} at a time")
+            return self._session(request, folder, header, tests, engine, held)
+
+    def resume(self, folder: RunFolder, request: Request) -> Ended:
+        """Go on with a run. Raises UsageError when anything that decides outcomes has changed since."""
+        header = folder.read_header()
+        with ExitStack() as stack:
+            stack.enter_context(_disk(folder))
+            _hold(stack, folder)
+            held, engine = self._equip(stack, request, folder)
+            planner = self._planner(request, folder, engine)
+            _require_same(header, environment.fingerprint(header.target, header.release, header.selection.suites))
+            tests = self._collect(planner, header.selection)
+            _require_same(header, {"plan": plan.digest(tests)})
+            _require_same(header, _device_facts(planner.survey(header.selection.suites[0], held)))
+            self.say(f"run {header.run}: going on, {len(tests)} tests planned")
+            return self._session(request, folder, header, tests, engine, held)
+
+    def _collect(self, planner: Planner, selection: Selection) -> list[PlannedTest]:
+        self.say(f"planning {', '.join(selection.suites)} …")
+        return planner.collect(selection)
+
+    def _equip(self, stack: ExitStack, request: Request, folder: RunFolder) -> tuple[list[Lease], LocalEngine]:
+        held = leases.acquire(self.settings.home / "leases" / request.target.name, request.workers)
+        for each in held:
+            stack.callback(each.release)
+        return held, stack.enter_context(self._engine(request, folder))
+
+    @contextmanager
+    def _engine(self, request: Request, folder: RunFolder) -> Iterator[LocalEngine]:
+        folder.logs.mkdir(parents=True, exist_ok=True)
+        engine = LocalEngine(variables=request.target.environment(request.release), logs=folder.logs)
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+    def _planner(self, request: Request, folder: RunFolder, engine: LocalEngine) -> Planner:
+        path = folder.path / "planning"
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+        return Planner(
+            engine=engine, folder=path, target=request.target.name, release=request.release, stopped=self.stopped
+        )
+
+    def _session(
+        self, request: Request, folder: RunFolder, header: RunHeader, tests: Sequence[PlannedTest],
+        engine: LocalEngine, held: Sequence[Lease],
+    ) -> Ended:  # fmt: skip
+        session = Session(
+            folder=folder, header=header, tests=tests, engine=engine, leases=held, limits=request.limits,
+            progress=self.progress, stopped=self.stopped, home=self.settings.home, sample=request.sample,
+        )  # fmt: skip
+        error = self._attempt(session)
+        shutil.rmtree(folder.path / "planning", ignore_errors=True)
+        durations.save(durations.path_of(self.settings.home, header.target), read_results(folder))
+        return Ended(folder=folder, error=error)
+
+    def _attempt(self, session: Session) -> ConformanceError | None:
+        try:
+            return None if session.run() else InterruptedRunError("interrupted: the run can be resumed")
+        except ConformanceError as error:
+            return error
+        finally:
+            self.progress.close()
+
+
+def request_of(header: RunHeader, workers: int, limits: Limits) -> Request:
+    """The request that a run was started with, under new workers and limits."""
+    target = targets.get(header.target)
+    targets.choose_release(target, header.release)
+    return Request(target=target, release=header.release, selection=header.selection, workers=workers, limits=limits)
+
+
+def only(request: Request, keys: Sequence[str], suites: Sequence[str]) -> Request:
+    """The same request for these tests alone."""
+    chosen = Selection(suites=tuple(suites), profile=request.selection.profile, tests=request.selection.tests,
+                       keys=tuple(keys))  # fmt: skip
+    return replace(request, selection=chosen)
+
+
+def _header(run: str, request: Request, tests: Sequence[PlannedTest], device: dict[str, str]) -> RunHeader:
+    facts = _device_facts(device)
+    prints = environment.fingerprint(request.target.name, request.release, request.selection.suites)
+    return RunHeader(
+        run=run, target=request.target.name, release=request.release, simulated=request.target.simulated,
+        selection=request.selection, plan_digest=plan.digest(tests), planned=len(tests), started=time.time(),
+        fingerprint={**prints, **facts, "plan": plan.digest(tests)},
+        environment={**environment.describe(), **facts, "workers": str(request.workers)},
+    )  # fmt: skip
+
+
+def _device_facts(device: dict[str, str]) -> dict[str, str]:
+    return {f"device.{name}": value for name, value in device.items()}
+
+
+def _require_same(header: RunHeader, now: dict[str, str]) -> None:
+    changed = [name for name, value in now.items() if header.fingerprint.get(name) != value]
+    if changed:
+        name = changed[0]
+        before = header.fingerprint.get(name, "unknown")
+        raise UsageError(
+            f"run {header.run} cannot be resumed: its {name} was {before} and is {now[name]} now; start a new run"
+        )
+
+
+def _hold(stack: ExitStack, folder: RunFolder) -> None:
+    stack.callback(os.close, hold(folder))
+
+
+def _drop_headless(folder: RunFolder) -> None:
+    """What planning left is no run: without a header nothing can be resumed."""
+    if not folder.header.exists():
+        shutil.rmtree(folder.path, ignore_errors=True)
+
+
+@contextmanager
+def _disk(folder: RunFolder) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{folder.path} cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,93 @@
+"""What to run next: batches of tests, longest first, small towards the end so that no core waits for another."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from conformance.plan import PlannedTest
+
+UNKNOWN_SECONDS: Final = 0.02
+"""Taken for a test as long as no duration at all is known."""
+LONGEST_BATCH: Final = 30.0
+SHORTEST_BATCH: Final = 2.0
+MOST_TESTS: Final = 1_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """Tests of one suite for one child, in plan order; `alone` when one suspect runs by itself."""
+
+    suite: str
+    tests: tuple[PlannedTest, ...]
+    alone: bool = False
+
+
+class Queue:
+    """Tests that wait for a child. A test is in it once or not at all."""
+
+    def __init__(self, tests: Iterable[PlannedTest], durations: Mapping[str, float], workers: int) -> None:
+        planned = list(tests)
+        self._place = {test.key: place for place, test in enumerate(planned)}
+        self._seconds = _estimates(planned, durations)
+        self._workers = workers
+        self._alone: deque[PlannedTest] = deque()
+        self._suites: dict[str, deque[PlannedTest]] = {}
+        for test in sorted(planned, key=lambda each: -self._seconds[each.key]):
+            self._suites.setdefault(test.id.suite, deque()).append(test)
+        self.seconds = sum(self._seconds.values())
+
+    def __len__(self) -> int:
+        return len(self._alone) + sum(map(len, self._suites.values()))
+
+    def seconds_of(self, key: str) -> float:
+        """How long this test is expected to take."""
+        return self._seconds[key]
+
+    def take(self) -> Batch | None:
+        """The next batch; None when nothing waits."""
+        if self._alone:
+            test = self._take(self._alone)
+            return Batch(suite=test.id.suite, tests=(test,), alone=True)
+        for suite, waiting in self._suites.items():
+            if waiting:
+                return Batch(suite=suite, tests=self._cut(waiting))
+        return None
+
+    def give_back(self, tests: Iterable[PlannedTest]) -> None:
+        """Put back tests that a child did not come to; they are next."""
+        for test in reversed(list(tests)):
+            self._suites.setdefault(test.id.suite, deque()).appendleft(test)
+            self.seconds += self._seconds[test.key]
+
+    def later(self, test: PlannedTest) -> None:
+        """Put a test at the end of its suite."""
+        self._suites.setdefault(test.id.suite, deque()).append(test)
+        self.seconds += self._seconds[test.key]
+
+    def alone(self, test: PlannedTest) -> None:
+        """Have this test run by itself, before the rest."""
+        self._alone.append(test)
+        self.seconds += self._seconds[test.key]
+
+    def _cut(self, waiting: deque[PlannedTest]) -> tuple[PlannedTest, ...]:
+        share = self.seconds / (2 * self._workers)
+        enough = min(max(share, SHORTEST_BATCH), LONGEST_BATCH)
+        batch: list[PlannedTest] = []
+        spent = 0.0
+        while waiting and spent < enough and len(batch) < MOST_TESTS:
+            batch.append(self._take(waiting))
+            spent += self._seconds[batch[-1].key]
+        return tuple(sorted(batch, key=lambda each: self._place[each.key]))
+
+    def _take(self, waiting: deque[PlannedTest]) -> PlannedTest:
+        test = waiting.popleft()
+        self.seconds -= self._seconds[test.key]
+        return test
+
+
+def _estimates(tests: Iterable[PlannedTest], durations: Mapping[str, float]) -> dict[str, float]:
+    planned = list(tests)
+    known = [durations[test.key] for test in planned if test.key in durations]
+    usual = sum(known) / len(known) if known else UNKNOWN_SECONDS
+    return {test.key: durations.get(test.key, usual) for test in planned}

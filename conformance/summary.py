@@ -1,0 +1,87 @@
+"""What a run came to: one object, a line a test, or a table whose totals equal the plan."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from conformance.outcomes import NOT_ELIGIBLE, Outcome
+from conformance.plan import PlannedTest, RunHeader
+from conformance.record import Result
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """A run with its results."""
+
+    header: RunHeader
+    results: Sequence[Result]
+
+    @property
+    def counts(self) -> Counter[Outcome]:
+        """Planned tests by outcome."""
+        return Counter(each.outcome for each in self.results)
+
+    @property
+    def eligible(self) -> int:
+        """Planned tests without those that PyTorch's rules, an invalid question or the machine took out."""
+        return sum(number for outcome, number in self.counts.items() if outcome not in NOT_ELIGIBLE)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds by phase over all attempts."""
+        total: Counter[str] = Counter()
+        for each in self.results:
+            for attempt in each.attempts:
+                total.update(attempt.seconds)
+        return {phase: round(spent, 3) for phase, spent in sorted(total.items())}
+
+    def document(self) -> dict[str, Any]:
+        """The object that `--format json` prints; its outcomes add up to `planned`."""
+        counts = self.counts
+        return {
+            "run": self.header.run,
+            "release": self.header.release,
+            "target": self.header.target,
+            "simulated": self.header.simulated,
+            "planned": len(self.results),
+            "eligible": self.eligible,
+            "outcomes": {each.word: counts[each] for each in Outcome if counts[each]},
+            "flaky": sum(each.flaky for each in self.results),
+            "seconds": self.seconds,
+        }
+
+
+def line_of(result: Result) -> dict[str, Any]:
+    """The object that `--format ndjson` prints for a test."""
+    shown = result.shown
+    return {
+        "id": result.test.key,
+        "outcome": result.outcome.word,
+        "flaky": result.flaky,
+        "rule": shown.rule,
+        "ran_on": shown.ran_on,
+        "stage": shown.stage,
+        "seconds": {phase: round(spent, 6) for phase, spent in shown.seconds.items()},
+        "message": shown.message,
+    }
+
+
+def json(document: dict[str, Any]) -> str:
+    """One line of JSON; control characters of foreign text are escaped."""
+    return msgspec.json.encode(document).decode()
+
+
+def group_of(test: PlannedTest) -> str:
+    """The row of a test: its kind, or its suite where tests have no kind."""
+    return test.id.kind or test.id.suite
+
+
+def by_kind(results: Iterable[Result]) -> dict[str, Counter[Outcome]]:
+    """Outcomes by kind, in plan order."""
+    rows: dict[str, Counter[Outcome]] = {}
+    for each in results:
+        rows.setdefault(group_of(each.test), Counter())[each.outcome] += 1
+    return rows

@@ -1,0 +1,152 @@
+"""What a child process does: become a child, activate the device, do one job."""
+
+import contextlib
+import ctypes
+import errno
+import faulthandler
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+
+from conformance import jobs, plan, suites, targets
+from conformance.errors import ConformanceError
+from conformance.jobs import Answer, ChildExit, Collect, Place, Shard, Survey
+from conformance.journal import Journal
+from conformance.suites import Bench
+from conformance.targets import Device
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says when a file cannot grow."""
+
+
+def main(raw: bytes, parent: int) -> int:
+    """Do one job in a forked child; the status with which the process is to end. `parent` is the fork server's id."""
+    job = jobs.decode.decode(raw)
+    _become_child(job.place, parent)
+    match job:
+        case Collect():
+            return _answered(job.answer, lambda: _collect(job))
+        case Survey():
+            return _answered(job.answer, lambda: _survey(job))
+        case Shard():
+            return _run(job)
+
+
+def _become_child(place: Place, parent: int) -> None:
+    with contextlib.suppress(PermissionError):
+        os.setpgid(0, 0)
+    die_with_parent(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _redirect(place.log)
+    # A descriptor of its own, so that stacks reach the log whatever a test does to stderr.
+    log = os.dup(2)
+    faulthandler.enable(file=log)
+    faulthandler.register(signal.SIGUSR2, file=log, chain=False)
+    os.environ.update(place.variables)
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(1)
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the system kill this process when its parent dies; end at once when it is dead already."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(ChildExit.STOPPED)
+
+
+def _redirect(log: str) -> None:
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    written = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    os.dup2(nothing, 0)
+    os.dup2(written, 1)
+    os.dup2(written, 2)
+    os.close(nothing)
+    os.close(written)
+
+
+def _answered(path: str, work: Callable[[], Answer]) -> int:
+    try:
+        answer = work()
+    except ConformanceError as error:
+        answer = Answer(error=str(error), usage=True)
+    except Exception as error:
+        traceback.print_exc()
+        answer = Answer(error=_sentence(error))
+    partial = Path(path).with_suffix(".partial")
+    partial.write_bytes(msgspec.json.encode(answer))
+    partial.replace(path)
+    return ChildExit.FINE
+
+
+def _collect(job: Collect) -> Answer:
+    found = suites.get(job.place.suite).collect(job.selection, job.place.target, job.place.release)
+    plan.write(Path(job.plan), found)
+    return Answer()
+
+
+def _survey(job: Survey) -> Answer:
+    device = targets.get(job.place.target).activate(job.place.release)
+    return Answer(error=_probe(device), environment=dict(device.environment()))
+
+
+def _run(job: Shard) -> int:
+    try:
+        with Journal(Path(job.journal)) as journal:
+            return _run_journalled(job, journal)
+    except OSError as error:
+        traceback.print_exc()
+        return ChildExit.DISK if error.errno in DISK_FULL else ChildExit.BROKEN
+    except BaseException:
+        traceback.print_exc()
+        return ChildExit.BROKEN
+
+
+def _run_journalled(job: Shard, journal: Journal) -> int:
+    _stop_in_good_order(journal)
+    try:
+        device = targets.get(job.place.target).activate(job.place.release)
+    except Exception as error:
+        traceback.print_exc()
+        journal.note("unusable", _sentence(error))
+        return ChildExit.UNUSABLE
+    if job.probe and (sick := _probe(device)):
+        journal.note("unusable", sick)
+        return ChildExit.UNUSABLE
+    journal.note("ready")
+    bench = Bench(
+        target=job.place.target, release=job.place.release, device=device, journal=journal, numbers=job.numbers,
+        sample=job.sample,
+    )  # fmt: skip
+    suites.get(job.place.suite).run(job.tests, bench)
+    return ChildExit.FINE
+
+
+def _stop_in_good_order(journal: Journal) -> None:
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        # No exception: a test could swallow it.
+        with contextlib.suppress(OSError):
+            journal.close("interrupted")
+        os._exit(ChildExit.STOPPED)
+
+    signal.signal(signal.SIGTERM, stop)
+
+
+def _probe(device: Device) -> str:
+    try:
+        return device.probe() or ""
+    except Exception as error:
+        traceback.print_exc()
+        return _sentence(error)
+
+
+def _sentence(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
