@@ -21,10 +21,11 @@ def start(release: str) -> None:
     _register()
     faults.start(loaded)
     _apply(chosen, loaded)
-    loaded.call("fallback", *_fallback_flags())
+    only_unimplemented, refuse_eager, refuse_compiled = _fallback_flags()
+    loaded.call("fallback", only_unimplemented, refuse_eager, refuse_compiled)
     from conformance.simulator import compiler
 
-    compiler.start(chosen)
+    compiler.start(chosen, fallback=not refuse_compiled)
 
 
 def _register() -> None:

@@ -13,6 +13,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from conformance import settings
+from conformance.codes import compiler_code
 from conformance.simulator import faults, library
 from conformance.simulator.table import Compiler, Refusal, Table
 
@@ -46,6 +47,7 @@ class Metric:
 @dataclass(slots=True)
 class _State:
     table: Table | None = None
+    refusals: tuple[Refusal, ...] = ()
     metrics: list[Metric] = field(default_factory=list)
     registered: bool = False
 
@@ -53,14 +55,28 @@ class _State:
 _STATE: Final = _State()
 
 
-def start(table: Table) -> None:
-    """Register the dynamo backend and compile under this table from now on."""
+def start(table: Table, *, fallback: bool) -> None:
+    """Register the dynamo backend and compile under this table from now on.
+
+    `fallback` allows ops without a kernel in a graph, to run on the CPU; else the graph is refused.
+    """
     _STATE.table = table
+    _STATE.refusals = (*table.refusals(), *_unsupported(table, fallback))
     if not _STATE.registered:
         from torch._dynamo.backends.registry import register_backend
 
         register_backend(_backend, name="neuron")
         _STATE.registered = True
+
+
+def _unsupported(table: Table, fallback: bool) -> Iterator[Refusal]:
+    """What the eager table says of an op, as the compiler says it: no kernel, or no arithmetic for a dtype."""
+    modes = ("refused", "failing") if fallback else ("refused", "failing", "fallback")
+    for entry in table.entries:
+        if entry.mode in modes:
+            code, text = ("NCC_EUOC002", "unsupported operator") if entry.ops else ("NCC_ESPP004", "unsupported dtype")
+            code = compiler_code(entry.reason) or code
+            yield Refusal(code=code, text=text, reason=entry.reason, ops=entry.ops, dtypes=entry.dtypes)
 
 
 def clear_metrics() -> None:
@@ -109,9 +125,9 @@ def _check(nodes: Sequence[Node], module: GraphModule, table: Table) -> None:
         for value in _values(node):
             _check_value(value)
     for node in nodes:
-        for refusal in table.refusals():
+        for refusal in _STATE.refusals:
             if _matches(refusal, node):
-                raise CompilationError(f"[{refusal.code}] {refusal.text}: {node.target}")
+                raise CompilationError(f"[{refusal.code}] {refusal.text}: {node.target} ({refusal.reason})")
     _check_limits(nodes, table.compiler)
 
 

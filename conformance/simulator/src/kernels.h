@@ -58,9 +58,11 @@ inline Tensor& set_storage(Tensor& self, Storage source, c10::SymInt offset, Int
   return at::cpu::set__symint(self, source, offset, size, stride);
 }
 
+inline Op& copy_op() { return op_of(c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", "")); }
+
 // A copy within the device is the device's work and is tracked; a transfer from or to the CPU is not.
 inline Tensor copy_from(const Tensor& from, const Tensor& to, bool non_blocking) {
-  static Op& op = op_of(c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", ""));
+  static Op& op = copy_op();
   const auto dtypes = 1ull << int(to.scalar_type());
   const bool within = from.is_privateuseone() && to.is_privateuseone();
   const bool wrong = within ? decide(op, dtypes) : inject(op, dtypes);

@@ -49,6 +49,7 @@ bool has_own_kernel(const std::string& name) {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   auto& dispatcher = c10::Dispatcher::singleton();
+  copy_op();  // known to the support table before the first copy
   for (const auto& name : dispatcher.getAllOpNames()) {
     if (name.name.compare(0, 6, "aten::") != 0) continue;
     auto handle = dispatcher.findOp(name);

@@ -130,10 +130,14 @@ inline bool inject(const Op& op, uint64_t dtypes) {
   return false;
 }
 
+// An op that the compiler did not see by name fails as one that it refused: with its code for unsupported operators.
+constexpr auto kUnsupported = "[NCC_EUOC002] ";
+
 inline void fall_back(Op& op, const Rule& rule) {
   auto& p = policy();
-  const bool refuse = p.compiled_region.load() > 0 ? p.refuse_compiled : p.refuse_eager;
-  TORCH_CHECK_NOT_IMPLEMENTED(!refuse, "neuron (simulated): '", op.name, "' would run on the CPU (", rule.text,
+  const bool compiled = p.compiled_region.load() > 0;
+  TORCH_CHECK_NOT_IMPLEMENTED(!(compiled ? p.refuse_compiled : p.refuse_eager), compiled ? kUnsupported : "",
+                              "neuron (simulated): '", op.name, "' would run on the CPU (", rule.text,
                               "), which TORCH_NEURONX_DISABLE_FALLBACK_EXECUTION forbids");
   // Each time and not once: the outcome of a test that counts warnings must not depend on who ran before it.
   TORCH_WARN("neuron (simulated): '", op.name, "' ran on the CPU: ", rule.text);
@@ -148,7 +152,7 @@ inline bool decide(Op& op, uint64_t dtypes) {
   const auto mode = rule ? rule->mode : Mode::Native;
   switch (mode) {
     case Mode::Refused:
-      TORCH_CHECK_NOT_IMPLEMENTED(false, "neuron (simulated): '", op.name, "' is not supported: ", rule->text);
+      TORCH_CHECK_NOT_IMPLEMENTED(false, policy().compiled_region.load() > 0 ? kUnsupported : "", "neuron (simulated): '", op.name, "' is not supported: ", rule->text);
     case Mode::Failing:
       TORCH_CHECK(!policy().only_unimplemented, "neuron (simulated): '", op.name, "' failed: ", rule->text);
       fall_back(op, *rule);
