@@ -53,7 +53,7 @@ def translated(url: URL) -> Iterator[None]:
         yield
     except (exc.DBAPIError, psycopg.Error) as error:
         original = error.orig if isinstance(error, exc.DBAPIError) else error
-        place = url.render_as_string(hide_password=True)
+        place = url.set(drivername="postgresql").render_as_string(hide_password=True)
         raise StoreError(f"the database {place} refused: {words(original, url)}") from None
     except exc.TimeoutError:
         raise StoreError("every connection to the database is in use: try again") from None
@@ -81,7 +81,7 @@ def upgrade(database: Engine) -> tuple[str | None, str]:
     import migrations
 
     config = Config()
-    config.set_main_option("script_location", next(iter(migrations.__path__)))
+    config.set_main_option("script_location", next(iter(migrations.__path__)).replace("%", "%%"))
     with database.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _UPGRADES})
         before = version(connection)

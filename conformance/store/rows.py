@@ -10,6 +10,7 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from psycopg.types.json import Jsonb
 
 from conformance.journal import End
 from conformance.outcomes import Outcome
@@ -106,7 +107,7 @@ def write_attempts(cursor: Cursor, run: int, read: Columns, numbers: Numbers, pl
             end = row.end
             copied.write_row(
                 (run, int(places[row.place]), end.n, int(end.o), end.on.value, end.s.value, *_codes(end, numbers),
-                 blobs.get(key), json.dumps(end.d))
+                 blobs.get(key), Jsonb(end.d))
             )  # fmt: skip
 
 

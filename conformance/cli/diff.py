@@ -1,0 +1,145 @@
+"""`conformance diff`: two runs side by side."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import click
+
+from conformance import store
+from conformance.cli import documents, screen
+from conformance.errors import ExitCode, UsageError
+from conformance.outcomes import Outcome
+from conformance.pairs import BLOCKING, PairClass
+from conformance.store import Comparison, DiffRow, Store
+
+_PAGE: Final = 2_000
+_CSV: Final = (
+    "id", "class", "renamed_from", "a", "b", "a_rule", "b_rule", "a_cause", "b_cause", "a_flaky", "b_flaky",
+    "a_fallback_ops", "b_fallback_ops", "b_message",
+)  # fmt: skip
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@click.option("--exit-code", is_flag=True, help="Exit 1 when a test is of a class that blocks a release.")
+@click.option("--classes", "words", default="", metavar="WORDS", help="List only these, as regressed,fell_back.")
+@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Tests listed in a table.")
+@click.option("--format", "form", type=click.Choice(["table", "json", "ndjson", "csv"]), default="table",
+              show_default=True, help="ndjson and csv print every test that is not the same.")  # fmt: skip
+def diff(a: str, b: str, exit_code: bool, words: str, limit: int, form: str) -> int:
+    """Compare run A with the later run B: run ids, or names of releases.
+
+    Example: conformance diff sim-1.0 sim-1.1 --exit-code
+    """
+    pairs = _pairs(words)
+    with store.open_store() as opened:
+        found = [store.resolve(opened, each) for each in (a, b)]
+        for each in found:
+            if each.remark:
+                screen.remark(each.remark)
+        compared = store.compare(opened, found[0].run, found[1].run)
+        _print(opened, compared, pairs, limit, form)
+    return _verdict(compared, exit_code)
+
+
+def _pairs(words: str) -> tuple[PairClass, ...]:
+    known = {each.word: each for each in PairClass}
+    asked = [each.strip() for each in words.split(",") if each.strip()]
+    for each in asked:
+        if each not in known:
+            raise UsageError(f"unknown class {each!r}: choose from {', '.join(known)}")
+    return tuple(known[each] for each in asked)
+
+
+def _print(opened: Store, compared: Comparison, pairs: Sequence[PairClass], limit: int, form: str) -> None:
+    moved = pairs or tuple(each for each in PairClass if each is not PairClass.SAME)
+    if form == "json":
+        screen.say_json(documents.comparison_of(compared, store.named_groups(opened, compared)))
+    elif form == "ndjson":
+        screen.say_lines(documents.diff_row_of(each) for each in _every(opened, compared, moved))
+    elif form == "csv":
+        screen.say_csv(_CSV, (_csv_cells(each) for each in _every(opened, compared, moved)))
+    else:
+        _overview(opened, compared)
+        _listing(opened, compared, pairs or _shown_first(compared), limit)
+
+
+def _shown_first(compared: Comparison) -> tuple[PairClass, ...]:
+    """What blocks, when something does; else everything that moved."""
+    present = [each for each in compared.counts if each is not PairClass.SAME]
+    return tuple(each for each in present if each in BLOCKING) or tuple(present)
+
+
+def _every(opened: Store, compared: Comparison, pairs: Sequence[PairClass]) -> Iterator[DiffRow]:
+    after: int | None = -1
+    while after is not None:
+        page = store.diff_rows(opened, compared, pairs, after=after, limit=_PAGE)
+        yield from page.rows
+        after = page.after
+
+
+def _word(outcome: Outcome | None) -> str:
+    return "not planned" if outcome is None else outcome.word
+
+
+def _csv_cells(row: DiffRow) -> tuple[object, ...]:
+    return (
+        row.key, row.pair.word, row.renamed_from, _word(row.a.outcome), _word(row.b.outcome), row.a.rule, row.b.rule,
+        row.a.cause, row.b.cause, int(row.a.flaky), int(row.b.flaky), " ".join(row.a.fallback_ops),
+        " ".join(row.b.fallback_ops), row.b.message,
+    )  # fmt: skip
+
+
+def _overview(opened: Store, compared: Comparison) -> None:
+    for name, run in (("A", compared.a), ("B", compared.b)):
+        label = ", simulated" if run.simulated else ""
+        screen.say(
+            f"{name}: {screen.safe(run.release)} on {screen.safe(run.target)}{label}, run {screen.safe(run.uid)}"
+        )
+    total = sum(compared.counts.values())
+    screen.say(f"{total:,} tests in either plan, {compared.comparable:,} comparable, {compared.blocking:,} block")
+    screen.say()
+    rows = [
+        (pair.word, number, screen.percent(number, total), "blocks" if pair in BLOCKING else "")
+        for pair, number in compared.counts.items()
+    ]
+    screen.say_table(("class", "tests", "of all", ""), rows)
+    screen.say()
+    groups = [
+        (each.group.pair.word, each.group.count, screen.safe(each.reason, 100), each.example)
+        for each in store.named_groups(opened, compared)
+    ]
+    screen.say_table(("class", "tests", "reason", "first test"), groups)
+
+
+def _listing(opened: Store, compared: Comparison, pairs: Sequence[PairClass], limit: int) -> None:
+    if not limit or not pairs:
+        return
+    page = store.diff_rows(opened, compared, pairs, limit=limit)
+    screen.say()
+    screen.say_table(("class", "test", "A", "B", "reason"), [_cells(each) for each in page.rows])
+    if page.after is not None:
+        screen.remark(f"{len(page.rows):,} of {page.total:,} tests: --limit or --format ndjson shows more")
+
+
+def _cells(row: DiffRow) -> tuple[object, ...]:
+    words = [_word(each.outcome) + (" (flaky)" if each.flaky else "") for each in (row.a, row.b)]
+    reason = row.b.message or row.b.cause or ", ".join(row.b.fallback_ops) or row.b.rule or row.a.message
+    name = row.key + (f" (was {row.renamed_from})" if row.renamed_from else "")
+    return (row.pair.word, name, *words, screen.safe(reason, 100))
+
+
+def _verdict(compared: Comparison, exit_code: bool) -> int:
+    for run in (compared.a, compared.b):
+        if not run.sealed:
+            left = run.counts.get(Outcome.NOT_RUN, 0)
+            sentence = f"run {run.uid} is not sealed, {left:,} of its tests have not run: finish it with --resume"
+            return screen.finish(ExitCode.INCOMPLETE, f"{sentence}; {compared.blocking:,} tests block so far")
+    if not compared.comparable:
+        return screen.finish(ExitCode.INCOMPLETE, "no test is comparable: the two runs planned different tests")
+    if exit_code and compared.blocking:
+        return screen.finish(ExitCode.REGRESSION, f"{compared.blocking:,} tests block a release")
+    return screen.finish(
+        ExitCode.FINE, f"{compared.comparable:,} tests compared, {compared.blocking:,} block a release"
+    )
