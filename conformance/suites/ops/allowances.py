@@ -24,6 +24,10 @@ class Compared(StrEnum):
     FORM = "form"
 
 
+UNPREDICTABLE: Final = frozenset({Compared.DISTRIBUTION, Compared.FORM})
+"""Nothing can be said of a single value."""
+
+
 class Special(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Ops whose results are compared otherwise than by value, and why. `ops` are full names.
 

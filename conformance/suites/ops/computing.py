@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 NO_KERNEL: Final = frozenset(
@@ -20,6 +21,10 @@ The unsafe splits are views whose schema does not say so.
 """
 
 
+FOR_COMPLEX: Final = frozenset({"aten::conj_physical", "aten::conj_physical_", "aten::_conj_physical"})
+"""Ops that give real tensors back as they are."""
+
+
 class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves __init_subclass__ untyped
     """Counts the ops below autograd that work on elements."""
 
@@ -28,9 +33,16 @@ class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch lea
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if func.namespace != "prim" and not func.is_view and func._schema.name not in NO_KERNEL:
-            self.count += 1
+        self.count += _works_on_elements(func, args)
         return func(*args, **(kwargs or {}))
+
+
+def _works_on_elements(func: Any, args: tuple[Any, ...]) -> bool:
+    if func.namespace == "prim" or func.is_view or torch.Tag.inplace_view in func.tags:
+        return False
+    if func._schema.name in FOR_COMPLEX:
+        return bool(args and args[0].dtype.is_complex)
+    return func._schema.name not in NO_KERNEL
 
 
 def computes(call: Callable[[], Any]) -> bool:

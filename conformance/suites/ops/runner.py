@@ -1,5 +1,6 @@
 """Running planned tests of the suite `ops`, one after another, each to exactly one attempt."""
 
+import logging
 import unittest
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -46,10 +47,16 @@ def run(tests: Sequence[PlannedTest], bench: Bench) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """PyTorch warns in many samples; what it says is no outcome and would flood the log."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+    """PyTorch warns in many samples and dynamo at every graph break; neither is an outcome, both flood the log."""
+    dynamo = logging.getLogger("torch._dynamo")
+    before = dynamo.level
+    dynamo.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        dynamo.setLevel(before)
 
 
 def prepare(

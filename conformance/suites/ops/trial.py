@@ -11,7 +11,7 @@ import torch
 from conformance import codes
 from conformance.outcomes import Phase, Stage
 from conformance.suites.ops import computing, samples
-from conformance.suites.ops.allowances import Allowance, Compared, Special
+from conformance.suites.ops.allowances import UNPREDICTABLE, Allowance, Compared
 from conformance.suites.ops.compare import MismatchError, compare
 from conformance.suites.ops.gauge import without_signs
 from conformance.suites.ops.moving import tensors, to_cpu
@@ -33,7 +33,7 @@ class Refused:
     error: Exception
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True, eq=False, repr=False)
 class Trial:
     """What a case is given: the op, its samples, and ways to run them on the CPU and on the device.
 
@@ -127,12 +127,13 @@ class Trial:
         """Run both and compare. Raises MismatchError, ReferenceFailedError or what the device raised."""
         want = self.reference(reference)
         self.compare(self.on_device(on_device), want, call)
-        self.see_computing(reference)
+        self.see_computing(call, self.op)
 
-    def see_computing(self, reference: Thunk) -> None:
-        """When nothing was seen to execute, find out whether anything was due."""
+    def see_computing(self, call: Call, op: Callable[..., Any]) -> None:
+        """When nothing was seen to execute, find out on the CPU whether anything was due."""
         if not self.executed and not self.fallback and not self.computes:
-            self.computes = computing.computes(reference)
+            copy = call.moved("cpu")
+            self.computes = computing.computes(lambda: copy.on(op))
 
     def compare(self, got: Any, want: Any, call: Call | None = None) -> None:
         """Raise MismatchError unless the device's answer is the CPU's, compared as the op and the sample allow."""
@@ -143,15 +144,32 @@ class Trial:
 
     def _compare(self, got: Any, want: Any, call: Call | None) -> None:
         special = self.allowance.of(call)
-        if special.compared in (Compared.FORM, Compared.DISTRIBUTION):
+        if special.compared in UNPREDICTABLE:
             # On the tensors themselves: a copy to the CPU may have other strides.
             compare_forms(got, want)
         got, want = to_cpu(got), to_cpu(want)
         if special.compared is Compared.DISTRIBUTION:
             compare_distributions(got, want, special.cluster)
         elif special.compared is not Compared.FORM:
-            process = _process(special, call)
+            process = self.process(call)
             compare(process(got), process(want), self.allowance.tolerances)
+
+    def process(self, call: Call | None) -> Callable[[Any], Any]:
+        """What takes a result to the part of it that is defined."""
+        special = self.allowance.of(call)
+        if special.compared is Compared.SIGNS:
+            return without_signs
+        if special.compared is Compared.PROCESSED and call is not None and call.process is not None:
+            return call.process
+        return unchanged
+
+    def compare_gradients(self, got: Any, want: Any, call: Call) -> None:
+        """Raise MismatchError unless the gradients are the CPU's; of a random op, unless they have the same form."""
+        self.reach(Stage.COMPARE)
+        if self.allowance.of(call).compared in UNPREDICTABLE:
+            compare_forms(to_cpu(got), to_cpu(want))
+        else:
+            self.timed(Phase.COMPARE, lambda: compare(to_cpu(got), to_cpu(want), self.allowance.tolerances, "gradient"))
 
     def alike(self, reference: Thunk, on_device: Thunk) -> tuple[Any, Any] | None:
         """Run a call that the CPU may refuse; None when both refuse it.
@@ -160,9 +178,7 @@ class Trial:
         """
         want = self.timed(Phase.COMPARE, lambda: attempted(reference))
         if not isinstance(want, Refused):
-            got = self.on_device(on_device)
-            self.see_computing(reference)
-            return got, want
+            return self.on_device(on_device), want
         got = self.on_device(lambda: attempted(on_device))
         if not isinstance(got, Refused):
             raise MismatchError(f"no error where the CPU raises {type(want.error).__name__}\n{first_line(want.error)}")
@@ -171,13 +187,9 @@ class Trial:
         return None
 
 
-def _process(special: Special, call: Call | None) -> Callable[[Any], Any]:
-    """What takes a result to the part of it that is defined."""
-    if special.compared is Compared.SIGNS:
-        return without_signs
-    if special.compared is Compared.PROCESSED and call is not None and call.process is not None:
-        return call.process
-    return lambda result: result
+def unchanged(result: Any) -> Any:
+    """A result of which all is defined."""
+    return result
 
 
 def attempted(call: Thunk) -> Any:

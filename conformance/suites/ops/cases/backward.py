@@ -1,6 +1,6 @@
 """Backward: gradients of every input that can have one, for fixed gradients of the outputs, beside the CPU's."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from conformance.outcomes import Phase, Stage
 from conformance.suites.ops.moving import Mover, rebuild, tensors
 from conformance.suites.ops.samples import Call
-from conformance.suites.ops.trial import Trial
+from conformance.suites.ops.trial import Trial, unchanged
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,35 +44,43 @@ def run(trial: Trial) -> None:
     with torch.enable_grad():
         for call in trial.samples(requires_grad=True):
             device = Side(call=trial.move(call), op=trial.op)
-            reference = Side(call=call, op=trial.op)
+            # A copy too: tensors that samples take as views without history get gradients otherwise than leaves do.
+            reference = Side(call=call.moved("cpu"), op=trial.op)
             _one(trial, device, reference)
 
 
 def _one(trial: Trial, device: Side, reference: Side) -> None:
+    call, process = reference.call, trial.process(reference.call)
     wanted = trial.reference(reference.forward)
     if not differentiable(wanted) or not reference.inputs():
         trial.tried -= 1
         return
-    cotangents = trial.timed(Phase.SETUP, lambda: _cotangents(wanted, reference.call))
-    want = trial.reference(lambda: reference.gradients(wanted, cotangents))
+    drawn = trial.timed(Phase.SETUP, lambda: [_drawn(each) for each in _outputs(wanted, process)])
+    want = trial.reference(lambda: reference.gradients(wanted, _cotangents(wanted, process, drawn)))
     result = trial.on_device(device.forward)
-    trial.compare(result, wanted, reference.call)
+    trial.compare(result, wanted, call)
+    cotangents = trial.timed(Phase.SETUP, lambda: _cotangents(rebuild(result, _on_cpu), process, drawn))
     moved = Mover(device=trial.device.device)(cotangents)
-    trial.compare(trial.on_device(lambda: device.gradients(result, moved), Stage.BACKWARD), want, reference.call)
+    trial.compare_gradients(trial.on_device(lambda: device.gradients(result, moved), Stage.BACKWARD), want, call)
 
 
-def _cotangents(result: Any, call: Call) -> list[Tensor]:
-    """Gradients for the outputs, drawn at random.
+def _outputs(result: Any, process: Callable[[Any], Any]) -> list[Tensor]:
+    """The outputs for which gradients are drawn: where a result is not unique, of what is defined about it."""
+    return differentiable(process(result))
 
-    Where the op's result is not unique, only what PyTorch's own process function keeps of it has a defined gradient:
-    the gradients are then drawn for that and taken back to the outputs on the CPU.
-    """
-    if call.process is None:
-        return [_drawn(each) for each in differentiable(result)]
+
+def _cotangents(result: Any, process: Callable[[Any], Any], drawn: list[Tensor]) -> list[Tensor]:
+    """The drawn gradients taken back, on the CPU, to the op's own outputs; themselves when these are all defined."""
+    if process is unchanged:
+        return drawn
     leaves = rebuild(result, _leaf)
-    outputs, processed = differentiable(leaves), differentiable(call.process(leaves))
-    found = torch.autograd.grad(processed, outputs, [_drawn(each) for each in processed], allow_unused=True)
+    outputs = differentiable(leaves)
+    found = torch.autograd.grad(_outputs(leaves, process), outputs, drawn, allow_unused=True)
     return [torch.zeros_like(leaf) if each is None else each for leaf, each in zip(outputs, found, strict=True)]
+
+
+def _on_cpu(value: Any) -> Any:
+    return value.detach().cpu().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
 
 
 def _leaf(value: Any) -> Any:

@@ -38,7 +38,7 @@ def _lookup(name: str) -> Callable[..., Any]:
     return found
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True, eq=False, repr=False)
 class TimedBackend:
     """The target's dynamo backend, with execution of what it compiles told apart from compiling."""
 

@@ -61,7 +61,7 @@ def _refusal(trial: Trial, dtype: torch.dtype) -> str | None:
             if codes.is_infra(str(got.error)):
                 raise got.error
             return f"{type(got.error).__name__}: {first_line(got.error)}"
-        trial.see_computing(lambda: call.on(trial.op))  # noqa: B023
+        trial.see_computing(call, trial.op)
     return "" if asked else None
 
 

@@ -36,6 +36,7 @@ def run(trial: Trial) -> None:
         both = trial.alike(reference.run, device.run)
         if both is not None:
             _check(trial, device, reference, *both)
+            trial.see_computing(call, trial.op.inplace_variant)
 
 
 def _side(call: Call, trial: Trial) -> Side:
