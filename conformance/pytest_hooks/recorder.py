@@ -16,6 +16,7 @@ from conformance.pytest_hooks.evidence import Evidence, Seen
 from conformance.pytest_hooks.graphs import Graphs
 from conformance.pytest_hooks.identity import tree_of
 from conformance.pytest_hooks.planning import PLANNED, function_of
+from conformance.pytest_hooks.streams import KeptOpen
 from conformance.pytest_hooks.verdict import attempt_of, class_teardown_failed
 from conformance.pytest_hooks.watch import Watch
 from conformance.targets import Device
@@ -35,11 +36,17 @@ class Recorder:
         self._pid = os.getpid()
         self._open: tuple[pytest.Item, Evidence] | None = None
         self._watch = Watch(self._told)
+        self.ended: set[str] = set()
+        """Keys of the tests that have their attempt."""
+        self.left_open = ""
+        """Key of the test in which pytest itself ended."""
         self.class_teardowns: list[str] = []
         """Tests after which a class or module could not be torn down; charged to no test."""
 
-    def start(self) -> None:
-        """Begin to watch unittest's results."""
+    def start(self, plugins: pytest.PytestPluginManager) -> None:
+        """Begin to record the tests of a session."""
+        plugins.register(self, "conformance-recorder")
+        plugins.register(KeptOpen(), "conformance-streams")
         self._watch.start()
 
     def stop(self) -> None:
@@ -58,10 +65,15 @@ class Recorder:
         self._journal.begin(planned.key, number)
         try:
             result = yield
+        except BaseException:
+            self._end_stray_child()
+            self.left_open = planned.key
+            raise
         finally:
             self._open = None
-            self._end_stray_child()
+        self._end_stray_child()
         self._journal.end(planned.key, attempt_of(evidence), number)
+        self.ended.add(planned.key)
         if class_teardown_failed(evidence):
             self.class_teardowns.append(planned.key)
         return result

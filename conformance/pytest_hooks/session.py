@@ -22,34 +22,42 @@ _RUN: Final = "conformance_run"
 _PLAN: Final = "conformance_plan"
 """Keys of the run's folder and of the collected plan's file in what pytest-xdist gives its workers."""
 FIRST_WORKER: Final = "gw0"
+_WORKER: Final = "PYTEST_XDIST_WORKER"
+"""pytest-xdist's variable: this process is a worker."""
+_WRONG: Final = "conformance_error"
+"""Key of the sentence that a worker without a device gives back."""
 
 
 def prepare(config: pytest.Config, target: str, release: str) -> None:
     """Activate the target and register the session. Raises pytest.UsageError with one sentence."""
     given: Any = config.known_args_namespace
+    device, wrong = None, ""
     try:
         chosen = activation.choose(target, release)
         os.environ.update(chosen.variables)
         device = None if _hands_out(given) else activation.activate(chosen)
     except ConformanceError as error:
-        raise pytest.UsageError(str(error)) from error
+        if _WORKER not in os.environ:
+            raise pytest.UsageError(str(error)) from error
+        wrong = str(error)  # the process that hands out the tests says it, once
     if device is not None and not given.conformance_plain:
         activation.quicken()
-    config.pluginmanager.register(Session(chosen, device), "conformance-session")
+    config.pluginmanager.register(Session(chosen, device, wrong), "conformance-session")
 
 
 def _hands_out(given: Any) -> bool:
     """Whether this process hands the tests out to workers: it need not have the device."""
     wanted = getattr(given, "numprocesses", None) or getattr(given, "tx", None)
-    return bool(wanted) and not given.collectonly and "PYTEST_XDIST_WORKER" not in os.environ
+    return bool(wanted) and not given.collectonly and _WORKER not in os.environ
 
 
 class Session:
     """What this process does in the run; which of its parts are used depends on pytest-xdist."""
 
-    def __init__(self, chosen: Chosen, device: Device | None) -> None:
+    def __init__(self, chosen: Chosen, device: Device | None, wrong: str = "") -> None:
         self._chosen = chosen
         self._device = device
+        self._wrong = wrong
         self._run: folder.Run | None = None
         self._recorder: Recorder | None = None
         self._journal: Journal | None = None
@@ -66,6 +74,9 @@ class Session:
             self._run = folder.Run.new(self._chosen, config.option.conformance_run)
         if work is None and getattr(config.option, "tx", None) and not config.option.collectonly:
             return
+        if self._wrong:
+            config.workeroutput[_WRONG] = self._wrong  # type: ignore[attr-defined]
+            return
         if self._device is None:
             self._device = activation.activate(self._chosen)
         path = Path(work[_RUN]) if work else (self._run.folder.path if self._run else None)
@@ -76,8 +87,20 @@ class Session:
         assert self._device is not None
         self._journal = Journal(path / "journal" / f"{name}.jsonl")
         self._recorder = Recorder(self._device, self._journal)
-        self._recorder.start()
-        config.pluginmanager.register(self._recorder, "conformance-recorder")
+        self._recorder.start(config.pluginmanager)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """End a worker whose device could not be activated."""
+        if self._wrong:
+            pytest.exit(self._wrong)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """End the session when a worker has no device."""
+        wrong = getattr(node, "workeroutput", {}).get(_WRONG)
+        if wrong:
+            pytest.exit(wrong, returncode=pytest.ExitCode.USAGE_ERROR)
 
     def pytest_unconfigure(self) -> None:
         """Leave unittest as it was."""

@@ -147,6 +147,8 @@ def _decided(decision: Decision) -> Attempt:
 
 def _skipped(skip: Skip, stage: Stage) -> Attempt:
     outcome, rule = explain(skip)
+    before = skip.origin not in (Origin.BODY, Origin.BACKEND, Origin.ELSEWHERE)
+    stage = Stage.SETUP if before else stage
     note = f" (raised in {skip.function})" if rule == NO_RULE else ""
     return Attempt(outcome=outcome, rule=rule, ran_on=RanOn.NONE, stage=stage, message=skip.reason + note)
 
