@@ -122,6 +122,11 @@ class Aftermath:
         self._return(left.batch, [test for test in left.rest if test is not held])
 
     def _pass_over(self, left: Remains) -> None:
+        """A child ended without starting any test: it was the suite's decision, or one test's doing."""
+        in_order = left.watch.closed and left.end.status == ChildExit.FINE
+        if not in_order and len(left.rest) > 1:
+            self.queue.halve(left.rest)
+            return
         for test in left.rest:
             self._passed[test.key] += 1
             if self._passed[test.key] < MOST_PASSED:

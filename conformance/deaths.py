@@ -16,13 +16,9 @@ def crash(test: OpenTest, end: Exit, log: str, now: float, *, alone: bool) -> At
     where = "again, alone, " if alone else ""
     return Attempt(
         outcome=Outcome.CRASH, rule=DIED_AGAIN if alone else DIED, ran_on=RanOn.UNKNOWN, stage=test.stage,
-        seconds=test.phases(now), message=f"the process was {_ended(end)} {where}in stage {test.stage}",
+        seconds=test.phases(now), message=f"the process {end.words} {where}in stage {test.stage}",
         cause=f"process {end.words}", detail=log,
     )  # fmt: skip
-
-
-def _ended(end: Exit) -> str:
-    return end.words if end.signal or end.lost else f"ended: it {end.words}"
 
 
 def timeout(test: OpenTest, limit: Overdue, limits: Limits, log: str, now: float) -> Attempt:

@@ -54,11 +54,7 @@ class Session:
     def _supervisor(self, number: int, own: Journal) -> Supervisor:
         ledger = Ledger(self.tests, read_attempts(self.folder), own)
         known = durations.load(durations.path_of(self.home, self.header.target))
-        unfinished = ledger.unfinished()
-        queue = Queue([test for test in unfinished if not ledger.is_suspect(test.key)], known, len(self.leases))
-        for test in unfinished:
-            if ledger.is_suspect(test.key):
-                queue.alone(test)
+        queue = Queue(ledger.unfinished(), known, len(self.leases), ledger.is_suspect)
         slots = [Slot(lease=lease) for lease in self.leases]
         self.progress.begin(ledger, queue, slots)
         supplies = Supplies(

@@ -1,7 +1,7 @@
 """What to run next: batches of tests, longest first, small towards the end so that no core waits for another."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,21 +24,29 @@ class Batch:
 
 
 class Queue:
-    """Tests that wait for a child. A test is in it once or not at all."""
+    """Tests that wait for a child. A test is in it once or not at all; `suspects` are those to run alone."""
 
-    def __init__(self, tests: Iterable[PlannedTest], durations: Mapping[str, float], workers: int) -> None:
+    def __init__(
+        self,
+        tests: Iterable[PlannedTest],
+        durations: Mapping[str, float],
+        workers: int,
+        suspects: Callable[[str], bool] = lambda _key: False,
+    ) -> None:
         planned = list(tests)
         self._place = {test.key: place for place, test in enumerate(planned)}
         self._seconds = _estimates(planned, durations)
         self._workers = workers
         self._alone: deque[PlannedTest] = deque()
+        self._halves: deque[tuple[PlannedTest, ...]] = deque()
         self._suites: dict[str, deque[PlannedTest]] = {}
         for test in sorted(planned, key=lambda each: -self._seconds[each.key]):
-            self._suites.setdefault(test.id.suite, deque()).append(test)
+            waiting = self._alone if suspects(test.key) else self._suites.setdefault(test.id.suite, deque())
+            waiting.append(test)
         self.seconds = sum(self._seconds.values())
 
     def __len__(self) -> int:
-        return len(self._alone) + sum(map(len, self._suites.values()))
+        return len(self._alone) + sum(map(len, self._halves)) + sum(map(len, self._suites.values()))
 
     def seconds_of(self, key: str) -> float:
         """How long this test is expected to take."""
@@ -49,6 +57,10 @@ class Queue:
         if self._alone:
             test = self._take(self._alone)
             return Batch(suite=test.id.suite, tests=(test,), alone=True)
+        if self._halves:
+            half = self._halves.popleft()
+            self.seconds -= sum(self._seconds[test.key] for test in half)
+            return Batch(suite=half[0].id.suite, tests=half)
         for suite, waiting in self._suites.items():
             if waiting:
                 return Batch(suite=suite, tests=self._cut(waiting))
@@ -59,6 +71,12 @@ class Queue:
         for test in reversed(list(tests)):
             self._suites.setdefault(test.id.suite, deque()).appendleft(test)
             self.seconds += self._seconds[test.key]
+
+    def halve(self, tests: Sequence[PlannedTest]) -> None:
+        """Have these tests run as two batches: one of them keeps a child from starting any."""
+        middle = len(tests) // 2
+        self._halves.extend(tuple(half) for half in (tests[:middle], tests[middle:]) if half)
+        self.seconds += sum(self._seconds[test.key] for test in tests)
 
     def later(self, test: PlannedTest) -> None:
         """Put a test at the end of its suite."""

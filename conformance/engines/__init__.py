@@ -18,11 +18,11 @@ class Exit:
 
     @property
     def words(self) -> str:
-        """`killed by SIGSEGV`, `exited with status 1`."""
+        """`was killed by SIGSEGV`, `exited with status 1`."""
         if self.lost:
-            return "lost with the process that had started it"
+            return "was lost with the fork server"
         if self.signal:
-            return f"killed by {signal_name(self.signal)}"
+            return f"was killed by {signal_name(self.signal)}"
         return f"exited with status {self.status}"
 
 

@@ -1,0 +1,12 @@
+"""A laboratory a test."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.harness import Lab
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path)
