@@ -50,6 +50,16 @@ def _given(value: Any) -> bool:
     return True if isinstance(value, torch.Tensor) else bool(value)
 
 
+class Wider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Ops that round several times, so that two right answers differ by more than one rounding. Dtypes by name."""
+
+    reason: str
+    ops: frozenset[str]
+    dtypes: frozenset[str]
+    absolute: float
+    relative: float
+
+
 class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Ops that must be told of the device (`factory`), or that take some tensors on the CPU only (`host`)."""
 
@@ -76,6 +86,7 @@ class Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The contents of special.toml."""
 
     special: tuple[Special, ...] = ()
+    wider: tuple[Wider, ...] = ()
     placement: tuple[Placement, ...] = ()
     ineligible: tuple[Rule, ...] = ()
 
@@ -123,16 +134,22 @@ _DEVICES = (None, "cpu")
 
 
 def tolerances(op: Any) -> dict[torch.dtype, Tolerance]:
-    """The tolerances that an OpInfo widens for PyTorch's own generic tests; never narrower than the default ones."""
+    """The tolerances that an OpInfo widens for PyTorch's own generic tests, and special.toml's; never narrower ones."""
     found: dict[torch.dtype, Tolerance] = {}
     for decorator in _decorators(op):
-        for dtype, given in getattr(decorator, "d", {}).items():
-            before = found.get(dtype) or BY_DTYPE.get(dtype, EXACT)
+        for dtype, given in decorator.d.items():
             absolute, relative = (given.atol, given.rtol) if hasattr(given, "atol") else (given, 0.0)
-            found[dtype] = Tolerance(
-                absolute=max(before.absolute, absolute), relative=max(before.relative, relative)
-            )  # fmt: skip
+            _widen(found, dtype, absolute, relative)
+    for each in data().wider:
+        if op.full_name in each.ops:
+            for name in each.dtypes:
+                _widen(found, getattr(torch, name), each.absolute, each.relative)
     return found
+
+
+def _widen(found: dict[torch.dtype, Tolerance], dtype: torch.dtype, absolute: float, relative: float) -> None:
+    before = found.get(dtype) or BY_DTYPE.get(dtype, EXACT)
+    found[dtype] = Tolerance(absolute=max(before.absolute, absolute), relative=max(before.relative, relative))
 
 
 def _decorators(op: Any) -> list[Any]:

@@ -2,14 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import Tensor
 
+_LEAVES: Final = frozenset({Tensor, int, float, bool, str, complex, type(None)})
+"""The usual leaves, told at once: most of a suite's values are one of them."""
+
 
 def rebuild(value: Any, change: Callable[[Any], Any]) -> Any:
     """The same nesting of lists, tuples, named tuples and dicts with every leaf given to `change`."""
+    if type(value) in _LEAVES:
+        return change(value)
     if isinstance(value, list):
         return [rebuild(each, change) for each in value]
     if isinstance(value, tuple):
@@ -36,6 +41,8 @@ class Mover:
     def _leaf(self, value: Any) -> Any:
         if isinstance(value, Tensor):
             return self._tensor(value)
+        if type(value) in _LEAVES and value != "cpu":
+            return value
         if isinstance(value, torch.device) or (isinstance(value, str) and value == "cpu"):
             return torch.device(self.device)
         if isinstance(value, torch.Generator):
@@ -74,7 +81,15 @@ class Mover:
 
 def to_cpu(value: Any) -> Any:
     """The nested value with its tensors on the CPU, without history."""
-    return rebuild(value, lambda leaf: leaf.detach().cpu() if isinstance(leaf, Tensor) else leaf)
+    return rebuild(value, _to_cpu)
+
+
+def _to_cpu(leaf: Any) -> Any:
+    if not isinstance(leaf, Tensor):
+        return leaf
+    if leaf.requires_grad:
+        leaf = leaf.detach()
+    return leaf if leaf.is_cpu else leaf.cpu()
 
 
 def tensors(value: Any) -> list[Tensor]:

@@ -1,10 +1,7 @@
 """Running planned tests of the suite `ops`, one after another, each to exactly one attempt."""
 
-import logging
 import unittest
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -19,6 +16,7 @@ from conformance.suites import Bench
 from conformance.suites.ops import catalogue
 from conformance.suites.ops.allowances import allowance
 from conformance.suites.ops.kinds import KINDS, Case
+from conformance.suites.ops.quiet import quiet
 from conformance.suites.ops.trial import ReferenceFailedError, Trial
 from conformance.targets import Device
 
@@ -43,20 +41,6 @@ def run(tests: Sequence[PlannedTest], bench: Bench) -> None:
 
             trial = prepare(test.id, bench.device, enter=enter, only=bench.sample, claimed=_claimed(test, bench))
             bench.journal.end(test.key, classify.apply_expected(attempt(trial, test.id.kind), test.expected), number)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """PyTorch warns in many samples and dynamo at every graph break; neither is an outcome, both flood the log."""
-    dynamo = logging.getLogger("torch._dynamo")
-    before = dynamo.level
-    dynamo.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        dynamo.setLevel(before)
 
 
 def prepare(

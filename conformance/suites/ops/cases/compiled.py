@@ -13,7 +13,7 @@ from conformance.outcomes import Phase, Stage
 from conformance.suites.ops.samples import Call
 from conformance.suites.ops.trial import Trial
 
-SAMPLES: Final = 3
+SAMPLES: Final = 2
 """Sample inputs compiled of each op: every new shape is another compilation, which costs far more than it shows."""
 
 
