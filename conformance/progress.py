@@ -147,6 +147,19 @@ class Bar:
             self._live = None
 
 
+class Silent:
+    """No progress, for a single test."""
+
+    def begin(self, ledger: Ledger, queue: Queue, slots: Sequence[Slot]) -> None:
+        """Nothing to know."""
+
+    def tick(self, now: float) -> None:
+        """Nothing to show."""
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
 def choose(out: TextIO) -> Progress:
     """A bar where there is a terminal, else lines."""
     return Bar(Console(file=out)) if out.isatty() else Lines(out)

@@ -18,7 +18,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "explain": "conformance.cli.explain:explain",
     "repro": "conformance.cli.repro:repro",
     "ingest": "conformance.cli.ingest:ingest",
-    "targets": "conformance.cli.targets:targets",
+    "targets": "conformance.cli.targets:show_targets",
     "db": "conformance.cli.db:db",
 }
 """Command to where it is; commands of other packages arrive by the entry point group `conformance.commands`."""

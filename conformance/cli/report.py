@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance import summary
-from conformance.errors import ConformanceError, ExitCode, StoreError
+from conformance.errors import ConformanceError, StoreError
 from conformance.outcomes import Outcome
 from conformance.plan import PlannedTest
 from conformance.record import RunFolder
@@ -23,12 +23,6 @@ SIMULATION = "SIMULATION: these are outcomes of the simulated backend on the CPU
 def remark(line: str) -> None:
     """Tell the user something that is not data."""
     click.echo(line, err=True)
-
-
-def finish(code: ExitCode, sentence: str) -> int:
-    """Say the last line, which names the exit code, and return the code."""
-    remark(f"conformance: {sentence} (exit {int(code)}: {code.name.lower()})")
-    return int(code)
 
 
 def show(done: Summary, form: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from conformance import progress, settings
-from conformance.cli import report
+from conformance.cli import report, screen
 from conformance.cli.wishes import Wishes
 from conformance.errors import ExitCode, IncompleteError
 from conformance.outcomes import Outcome
@@ -50,7 +50,7 @@ def run(**options: Any) -> int:
         if wishes.dry_run:
             request = wishes.request(runner.settings)
             report.show_plan(runner.plan(request), request, wishes.format)
-            return report.finish(ExitCode.FINE, "nothing was run")
+            return screen.finish(ExitCode.FINE, "nothing was run")
         return _conclude(_run(runner, wishes), wishes)
 
 
@@ -78,5 +78,5 @@ def _verdict(done: Summary, wishes: Wishes) -> int:
     hit = [outcome for outcome in wishes.fail_on if done.counts[outcome]]
     if hit:
         found = ", ".join(f"{done.counts[outcome]} {outcome.word}" for outcome in hit)
-        return report.finish(ExitCode.REGRESSION, f"--fail-on: {found}")
-    return report.finish(ExitCode.FINE, f"run {done.header.run} is complete")
+        return screen.finish(ExitCode.REGRESSION, f"--fail-on: {found}")
+    return screen.finish(ExitCode.FINE, f"run {done.header.run} is complete")

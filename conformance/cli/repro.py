@@ -1,0 +1,133 @@
+"""`conformance repro`: run one test alone, in a child as in a run, and show what it came to."""
+
+import shlex
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from conformance import plan, settings, targets
+from conformance.cli import screen
+from conformance.cli.wishes import find_folder, latest_folder
+from conformance.errors import ExitCode, UsageError
+from conformance.outcomes import Attempt
+from conformance.plan import Selection
+from conformance.progress import Silent
+from conformance.record import Result, read_results
+from conformance.running import Request, Runner
+from conformance.settings import Settings
+from conformance.stopping import listening
+from conformance.watch import Limits
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """The test and what it is to be run on; `tests` are the files of suite upstream."""
+
+    key: str
+    target: str
+    release: str | None
+    tests: tuple[str, ...] = ()
+
+
+@click.command()
+@click.argument("test")
+@click.option("--run", "run", metavar="RUN", help="Look the test up in this run.  [default: the newest]")
+@click.option("--target", metavar="T", help="Run it on this target.  [default: the run's]")
+@click.option("--release", metavar="R", help="Run it on this release.  [default: the run's]")
+@click.option("--sample", type=click.IntRange(0), metavar="N", help="Only this sample input, as a failure names it.")
+@click.option("--timeout", type=click.FloatRange(0.1), default=Limits().test, show_default=True,
+              help="Seconds it may take, compilation not counted.")  # fmt: skip
+def repro(test: str, run: str | None, target: str | None, release: str | None, sample: int | None,
+          timeout: float) -> int:  # fmt: skip
+    """Print the command that runs one test alone, run it, and show what it came to.
+
+    TEST is an identity, or the end of one, or any part that only one test of the run has.
+
+    Example: conformance repro forward::add::float32 --target sim --sample 3
+    """
+    known = settings.load()
+    wanted = _wanted(known, test, run, target, release)
+    request = _request(wanted, sample, timeout)
+    screen.remark(_command(wanted, request))
+    with listening() as stopped, tempfile.TemporaryDirectory(prefix="conformance-") as path:
+        runner = Runner(settings=known, progress=Silent(), say=lambda _line: None, stopped=stopped)
+        ended = runner.start(request, Path(path) / "run")
+        results = read_results(ended.folder)
+    if ended.error is not None:
+        raise ended.error
+    _show(results[0])
+    return screen.finish(ExitCode.FINE, f"the test ended as {results[0].outcome.word}")
+
+
+def _wanted(known: Settings, test: str, run: str | None, target: str | None, release: str | None) -> Wanted:
+    if run is None and target is not None and test.count("::") == 3:
+        return Wanted(key=test, target=target, release=release)
+    folder = find_folder(known, run) if run else latest_folder(known)
+    header = folder.read_header()
+    key = unique([each.key for each in plan.read(folder.plan)], test, header.run)
+    same = target is None or target == header.target
+    return Wanted(
+        key=key, target=target or header.target, release=release or (header.release if same else None),
+        tests=header.selection.tests,
+    )  # fmt: skip
+
+
+def unique(keys: Sequence[str], test: str, run: str) -> str:
+    """The one key that is `test`, ends with it, or has it as a part. Raises UsageError for none and for several."""
+    for matches in (str.__eq__, str.endswith, str.__contains__):
+        found = [key for key in keys if matches(key, test)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            some = ", ".join(screen.safe(key, 120) for key in found[:_SHOWN])
+            raise UsageError(
+                f"{screen.safe(test, 120)!r} fits {len(found)} tests of run {run}, as {some}: write more of it"
+            )
+    raise UsageError(f"no test of run {run} fits {screen.safe(test, 120)!r}: `conformance show {run}` lists them")
+
+
+def _request(wanted: Wanted, sample: int | None, timeout: float) -> Request:
+    target = targets.get(wanted.target)
+    selection = Selection(
+        suites=(wanted.key.partition("::")[0],), profile="full", tests=wanted.tests, keys=(wanted.key,)
+    )
+    return Request(
+        target=target, release=targets.choose_release(target, wanted.release), selection=selection, workers=1,
+        limits=replace(Limits(), test=timeout), sample=sample,
+    )  # fmt: skip
+
+
+def _command(wanted: Wanted, request: Request) -> str:
+    sample = () if request.sample is None else ("--sample", str(request.sample))
+    return screen.safe(
+        shlex.join(
+            ["conformance", "repro", wanted.key, "--target", wanted.target, "--release", request.release, *sample]
+        )
+    )
+
+
+def _show(result: Result) -> None:
+    for number, attempt in enumerate(result.attempts, 1):
+        _show_attempt(number, attempt)
+    flaky = " (flaky: attempts disagree)" if result.flaky else ""
+    screen.say(f"outcome: {result.outcome.word}{flaky}")
+
+
+def _show_attempt(number: int, attempt: Attempt) -> None:
+    spent = ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in attempt.seconds.items())
+    facts = {
+        "rule": attempt.rule, "ran on": attempt.ran_on, "stage": attempt.stage, "time": spent, "code": attempt.code,
+        "fallback ops": ", ".join(attempt.fallback_ops),
+    }  # fmt: skip
+    screen.say(f"attempt {number}: {attempt.outcome.word}")
+    for name, value in facts.items():
+        if value:
+            screen.say(f"  {name}: {screen.safe(value)}")
+    for text in (attempt.message, attempt.detail):
+        if text:
+            screen.say(screen.paragraph(text))
