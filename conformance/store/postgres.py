@@ -138,15 +138,23 @@ def _start(cluster: Cluster) -> None:
     if cluster.log.exists() and cluster.log.stat().st_size > _LONGEST_LOG:
         cluster.log.unlink()
     until = time.monotonic() + PATIENCE
-    while True:
-        before = cluster.log.stat().st_size if cluster.log.exists() else 0
-        options = f"-k '{cluster.socket}'"
-        done = _call(cluster, "pg_ctl", "-D", str(cluster.data), "-l", str(cluster.log), "-o", options, "-w", "start")
-        if done.returncode == 0 and cluster.ready():
-            return
-        if time.monotonic() > until:
-            raise StoreError(f"the database in {cluster.root} cannot start: {_why(cluster, before)}")
+    while (refused := _started(cluster)) is not None:
+        if not _passes(refused) or time.monotonic() > until:
+            raise StoreError(f"the database in {cluster.root} cannot start: {refused}")
         time.sleep(0.3)
+
+
+def _started(cluster: Cluster) -> str | None:
+    """Start the server once; None when it takes connections, else its own reason."""
+    before = cluster.log.stat().st_size if cluster.log.exists() else 0
+    options = f"-k '{cluster.socket}'"
+    done = _call(cluster, "pg_ctl", "-D", str(cluster.data), "-l", str(cluster.log), "-o", options, "-w", "start")
+    return None if done.returncode == 0 and cluster.ready() else _why(cluster, before) or _last_words(done.stdout)
+
+
+def _passes(refused: str) -> bool:
+    """Whether waiting helps: orphans of a killed server, or one that is still shutting down."""
+    return any(each in refused for each in ("shared memory", "another postmaster", "already exists", "shutting down"))
 
 
 def _stop(cluster: Cluster) -> bool:
@@ -181,13 +189,14 @@ def _call(cluster: Cluster, program: str, *arguments: str) -> subprocess.Complet
 
 
 def _why(cluster: Cluster, since: int) -> str:
-    """The server's own reason, from what its log gained."""
+    """The server's own reason, from what its log gained; empty when it gained nothing."""
     try:
         with cluster.log.open(errors="replace") as file:
             file.seek(since)
-            return _last_words(file.read())
-    except OSError as error:
-        return str(error.strerror)
+            said = file.read()
+    except OSError:
+        return ""
+    return _last_words(said) if said.strip() else ""
 
 
 def _last_words(text: str) -> str:

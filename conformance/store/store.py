@@ -91,6 +91,11 @@ class Store:
         """Raises StoreError when the database does not answer."""
         self.rows("SELECT 1")
 
+    def ready(self) -> None:
+        """Raises StoreError when the database does not answer or has another schema than this program reads."""
+        with connect.translated(self.url):
+            connect.require_schema(self.engine, automatic=False)
+
 
 def open_store(settings: Settings | None = None, *, migrate: bool | None = None) -> Store:
     """Open the store that the settings name, starting the embedded server when that is it.

@@ -1,0 +1,108 @@
+"""What many tests need: a real PostgreSQL, a database of one's own, and the command line."""
+
+import itertools
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from conformance import cli
+from conformance.settings import Settings
+from conformance.store import Store, connect, open_store, postgres
+from conformance.store.cluster import Cluster, cluster
+
+_NUMBERS = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Cluster]:
+    """An embedded server for the whole session. Not under pytest's own folder, which only root may enter."""
+    home = Path(tempfile.mkdtemp(prefix="nc-"))
+    home.chmod(0o755)
+    made = cluster(home)
+    lease = postgres.join(made)
+    try:
+        _statement(made, "CREATE DATABASE blank")
+        engine = connect.engine(connect.parse(_url(made, "blank")))
+        connect.upgrade(engine)
+        engine.dispose()
+        yield made
+    finally:
+        lease.release()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _url(made: Cluster, database: str) -> str:
+    return made.url.replace("/postgres?", f"/{database}?")
+
+
+def _statement(made: Cluster, statement: str) -> None:
+    with psycopg.connect(made.url, autocommit=True) as connection:
+        connection.execute(statement)
+
+
+@pytest.fixture
+def empty_url(server: Cluster) -> Iterator[str]:
+    """The URL of a database without a schema."""
+    name = f"empty_{next(_NUMBERS)}"
+    _statement(server, f"CREATE DATABASE {name}")
+    yield _url(server, name)
+    _statement(server, f"DROP DATABASE {name} (FORCE)")
+
+
+@pytest.fixture
+def database_url(server: Cluster) -> Iterator[str]:
+    """The URL of a migrated, empty database."""
+    name = f"test_{next(_NUMBERS)}"
+    _statement(server, f"CREATE DATABASE {name} TEMPLATE blank")
+    yield _url(server, name)
+    _statement(server, f"DROP DATABASE {name} (FORCE)")
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    """Settings that name that database."""
+    return Settings(home=tmp_path / "home", cache=tmp_path / "cache", database_url=database_url)
+
+
+@pytest.fixture
+def store(settings: Settings) -> Iterator[Store]:
+    """An open, empty store."""
+    with open_store(settings) as opened:
+        yield opened
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Said]
+
+
+@pytest.fixture
+def command(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Command:
+    """Run `conformance …` in this process, on a database of one's own."""
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("CONFORMANCE_HOME", str(tmp_path / "home"))
+
+    def run(*arguments: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["conformance", *arguments])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capfd.readouterr()
+        return Said(code=int(ended.value.code or 0), out=said.out, err=said.err)
+
+    return run
