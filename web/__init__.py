@@ -1,0 +1,1 @@
+"""The dashboard: pages over the store, each with a JSON twin from the same handler."""

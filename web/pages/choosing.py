@@ -1,0 +1,60 @@
+"""Which tests of a run an address asks for: the same parameters on every page that shows a part of a run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Query
+
+from conformance.store import Filter, Kind
+from web.links import NO_LABEL
+from web.pages.finding import outcome_named
+
+Words = Annotated[list[str], Query()]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choice:
+    """What restricts a list of tests, as given in the address; empty values restrict nothing."""
+
+    outcome: Sequence[str] = ()
+    suite: str = ""
+    kind: str = ""
+    op: str = ""
+    dtype: str = ""
+    rule: str = ""
+    cause: str = ""
+    flaky: str = ""
+    q: str = ""
+
+    @property
+    def filter(self) -> Filter:
+        """The same for the store; 400 for an unknown outcome."""
+        labels = {Kind.SUITE: self.suite, Kind.KIND: self.kind, Kind.OP: self.op, Kind.DTYPE: self.dtype}
+        return Filter(
+            outcomes=frozenset(outcome_named(each) for each in self.outcome),
+            parts={part: "" if label == NO_LABEL else label for part, label in labels.items() if label},
+            rule=self.rule, cause=self.cause, flaky=bool(self.flaky), text=self.q,
+        )  # fmt: skip
+
+    @property
+    def query(self) -> dict[str, str | Sequence[str]]:
+        """The parts of the address."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def choice(
+    outcome: Words = [],  # noqa: B006 - FastAPI copies defaults
+    suite: str = "",
+    kind: str = "",
+    op: str = "",
+    dtype: str = "",
+    rule: str = "",
+    cause: str = "",
+    flaky: str = "",
+    q: str = "",
+) -> Choice:
+    """The choice that an address makes."""
+    return Choice(
+        outcome=outcome, suite=suite, kind=kind, op=op, dtype=dtype, rule=rule, cause=cause, flaky=flaky, q=q
+    )  # fmt: skip

@@ -1,0 +1,217 @@
+"""Two runs or releases side by side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Request
+
+from conformance.pairs import PairClass
+from conformance.store import (
+    Comparison,
+    DiffRow,
+    NamedGroup,
+    SideOf,
+    Store,
+    compare,
+    diff_rows,
+    list_runs,
+    named_groups,
+)
+from web.answers import View, page, store_of
+from web.marks import CHANGE, IN_A_BAR
+from web.pages.finding import class_named, run_named
+from web.shapes import Run, Test, run_of, test_of
+
+router = APIRouter()
+
+_ROWS_A_PAGE: Final = 100
+_RUNS_TO_CHOOSE: Final = 200
+_GROUPS_SHOWN: Final = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choices:
+    """Runs that can be compared, newest first; a release's name may be given too."""
+
+    runs: Sequence[Run]
+    releases: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OneSide:
+    """A test on one side; `outcome` is empty where this run did not plan it."""
+
+    outcome: str
+    flaky: bool
+    rule: str
+    cause: str
+    message: str
+    fallback_ops: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changed:
+    """A test in both runs. `renamed_from` is its key in a when that was another."""
+
+    test: Test
+    change: str
+    a: OneSide
+    b: OneSide
+    renamed_from: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Because:
+    """Tests of one class that changed for one reason; `number` names the reason in an address."""
+
+    change: str
+    number: int
+    reason: str
+    count: int
+    example: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Transition:
+    """How many tests went from one outcome to another; an empty word: not planned there."""
+
+    a: str
+    b: str
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Diff:
+    """Two runs side by side. `doubts` say why the comparison is inconclusive; `total` counts the rows asked for."""
+
+    a: Run
+    b: Run
+    remarks: Sequence[str]
+    doubts: Sequence[str]
+    tests: int
+    comparable: int
+    blocking: int
+    classes: Mapping[str, int]
+    groups: Sequence[Because]
+    groups_left_out: int
+    transitions: Sequence[Transition]
+    shown: Sequence[str]
+    rows: Sequence[Changed]
+    total: int
+    next: int | None
+
+
+@page(router, "/diff")
+def two_runs(
+    request: Request,
+    a: str = "",
+    b: str = "",
+    change: Annotated[list[str], Query(alias="class")] = [],  # noqa: B006 - FastAPI copies defaults
+    reason: int | None = None,
+    after: int = -1,
+) -> View:
+    """Two runs or releases: counts by class, groups by reason, transitions, rows; `class` may be given repeatedly."""
+    store = store_of(request)
+    if not a or not b:
+        return _choices(store, a, b)
+    first, second = run_named(store, a), run_named(store, b)
+    compared = compare(store, first.run, second.run)
+    wanted = [class_named(each) for each in change] or [each for each in PairClass if each is not PairClass.SAME]
+    rows = diff_rows(store, compared, wanted, reason=reason, after=after, limit=_ROWS_A_PAGE)
+    groups = _groups(named_groups(store, compared))
+    data = Diff(
+        a=run_of(first.run), b=run_of(second.run), remarks=[each.remark for each in (first, second) if each.remark],
+        doubts=_doubts(compared), tests=sum(compared.counts.values()), comparable=compared.comparable,
+        blocking=compared.blocking, classes=_classes(compared), groups=groups[:_GROUPS_SHOWN],
+        groups_left_out=max(0, len(groups) - _GROUPS_SHOWN), transitions=_transitions(compared),
+        shown=[each.word for each in wanted], rows=[_changed(each) for each in rows.rows], total=rows.total,
+        next=rows.after,
+    )  # fmt: skip
+    return _view(data, (a, b), change, reason, after)
+
+
+def _view(data: Diff, names: tuple[str, str], change: Sequence[str], reason: int | None, after: int) -> View:
+    sealed = data.a.sealed and data.b.sealed
+    return View(
+        title=f"{names[0]} → {names[1]}", template="diff.html", data=data, simulated=data.a.simulated,
+        extra={
+            "names": names, "change": list(change), "reason": reason, "after": after, "table": _table(data.transitions)
+        },
+        digest=f"{data.a.digest}-{data.b.digest}" if sealed else "",
+    )  # fmt: skip
+
+
+def _choices(store: Store, a: str, b: str) -> View:
+    runs = [run_of(each) for each in list_runs(store, limit=_RUNS_TO_CHOOSE)]
+    releases = sorted({each.release for each in runs})
+    return View(
+        title="Compare", template="compare.html", data=Choices(runs=runs, releases=releases), simulated=False,
+        extra={"a": a, "b": b},
+    )  # fmt: skip
+
+
+def _doubts(compared: Comparison) -> list[str]:
+    doubts = [
+        f"run {each.uid} is not sealed: some of its tests were not run"
+        for each in (compared.a, compared.b)
+        if not each.sealed
+    ]
+    return doubts if compared.comparable else [*doubts, "no test could be compared"]
+
+
+def _classes(compared: Comparison) -> dict[str, int]:
+    counts = compared.counts
+    return {each.word: counts[each] for each in CHANGE if each in counts}
+
+
+def _groups(found: Sequence[NamedGroup]) -> list[Because]:
+    order = {each: place for place, each in enumerate(CHANGE)}
+    ranked = sorted(found, key=lambda each: (order[each.group.pair], -each.group.count))
+    return [
+        Because(
+            change=each.group.pair.word, number=each.group.phrase, reason=each.reason, count=each.group.count,
+            example=each.example,
+        )
+        for each in ranked
+    ]  # fmt: skip
+
+
+def _transitions(compared: Comparison) -> list[Transition]:
+    return [
+        Transition(a=before.word if before else "", b=after.word if after else "", count=count)
+        for (before, after), count in compared.transitions.items()
+    ]
+
+
+def _changed(row: DiffRow) -> Changed:
+    return Changed(
+        test=test_of(row.number, row.id), change=row.pair.word, a=_side(row.a), b=_side(row.b),
+        renamed_from=row.renamed_from,
+    )  # fmt: skip
+
+
+def _side(side: SideOf) -> OneSide:
+    return OneSide(
+        outcome=side.outcome.word if side.outcome else "", flaky=side.flaky, rule=side.rule, cause=side.cause,
+        message=side.message, fallback_ops=side.fallback_ops,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Table:
+    """Transitions laid out: rows are outcomes in a, columns outcomes in b."""
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    counts: Mapping[tuple[str, str], int]
+
+
+def _table(transitions: Sequence[Transition]) -> Table:
+    order = [*(each.word for each in IN_A_BAR), ""]
+    counts = {(each.a, each.b): each.count for each in transitions}
+    return Table(
+        rows=[each for each in order if any(a == each for a, _ in counts)],
+        columns=[each for each in order if any(b == each for _, b in counts)],
+        counts=counts,
+    )

@@ -1,0 +1,154 @@
+"""Op by dtype of a run: the body is built as strings, since a template loop over 8,000 cells is five times slower."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote_plus
+
+import numpy as np
+from fastapi import APIRouter, Request
+from markupsafe import Markup, escape
+
+from conformance.outcomes import NOT_ELIGIBLE, Outcome
+from conformance.store import Filter, Kind, Matrix, by_outcome, matrix, tally
+from web import text
+from web.answers import View, page, store_of
+from web.links import NO_LABEL
+from web.marks import SHORT
+from web.pages.finding import outcome_named, run_named
+from web.shapes import Run, run_of, words
+
+router = APIRouter()
+
+STANDS_FOR_A_CELL: Final = (
+    Outcome.FAIL,
+    Outcome.CRASH,
+    Outcome.TIMEOUT,
+    Outcome.ERROR,
+    Outcome.COMPILE_TIMEOUT,
+    Outcome.COMPILE_FAIL,
+    Outcome.XPASS,
+    Outcome.SKIP_UNCLASSIFIED,
+    Outcome.SKIP_COVERAGE,
+    Outcome.FALLBACK,
+    Outcome.UNPROVEN,
+    Outcome.XFAIL,
+    Outcome.PASS,
+    Outcome.NOT_RUN,
+    Outcome.SKIP_ENVIRONMENT,
+    Outcome.INFRA,
+    Outcome.INVALID,
+    Outcome.SKIP_ELIGIBILITY,
+)
+"""A cell of several tests shows the first of these that one of them ended as; all counts are in its title."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """The tests of one op and dtype. `outcome` stands for them; the numbers are of the eligible ones."""
+
+    outcome: str
+    passed: int
+    eligible: int
+    outcomes: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One op, cells in the order of the matrix' dtypes; None where the plan has no test."""
+
+    op: str
+    cells: Sequence[Cell | None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunMatrix:
+    """Op by dtype. `kind` empty: all kinds together. `kinds`: those the run has. `ops`: rows before `q` and `show`."""
+
+    run: Run
+    remark: str
+    kind: str
+    kinds: Sequence[str]
+    dtypes: Sequence[str]
+    ops: int
+    rows: Sequence[Row]
+
+
+@page(router, "/runs/{run:path}/matrix")
+def run_matrix(request: Request, run: str, kind: str = "", q: str = "", show: str = "") -> View:
+    """Op by dtype; `kind` restricts the tests, `q` is part of an op's name, `show` an outcome that a row must have."""
+    store = store_of(request)
+    found = run_named(store, run)
+    chosen = Filter(parts={Kind.KIND: "" if kind == NO_LABEL else kind}) if kind else Filter()
+    table = matrix(store, found.run, chosen)
+    rows = _rows(table, q.casefold(), outcome_named(show) if show else None)
+    data = RunMatrix(
+        run=run_of(found.run), remark=found.remark, kind=kind,
+        kinds=[each.label or NO_LABEL for each in tally(store, found.run, Kind.KIND)],
+        dtypes=table.dtypes, ops=len(table.ops), rows=rows,
+    )  # fmt: skip
+    return View(
+        title=f"Matrix of {found.run.uid}", template="matrix.html", data=data, simulated=found.run.simulated,
+        extra={"q": q, "show": show, "body": body(data)}, digest=found.run.digest if found.run.sealed else "",
+    )  # fmt: skip
+
+
+def _rows(table: Matrix, wanted: str, show: Outcome | None) -> list[Row]:
+    keep = [show is None or bool(counts[:, show].any()) for counts in table.counts]
+    made = _Cells()
+    return [
+        Row(op=op, cells=[made.cell(counts) for counts in table.counts[place]])
+        for place, op in enumerate(table.ops)
+        if keep[place] and wanted in op.casefold()
+    ]
+
+
+class _Cells:
+    """Most cells of a matrix are alike: each different one is made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[bytes, Cell | None] = {}
+
+    def cell(self, counts: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Cell | None:
+        key = counts.tobytes()
+        if key not in self._made:
+            self._made[key] = _cell(by_outcome(counts))
+        return self._made[key]
+
+
+def _cell(counts: Mapping[Outcome, int]) -> Cell | None:
+    if not counts:
+        return None
+    stands = next(each for each in STANDS_FOR_A_CELL if each in counts)
+    lost = sum(counts.get(each, 0) for each in NOT_ELIGIBLE)
+    return Cell(
+        outcome=stands.word, passed=counts.get(Outcome.PASS, 0), eligible=sum(counts.values()) - lost,
+        outcomes=words(counts),
+    )  # fmt: skip
+
+
+def body(data: RunMatrix) -> Markup:
+    """The rows of the table. Addresses are relative to the page, so that 8,000 of them stay short."""
+    kind = f"&kind={quote_plus(data.kind, errors='replace')}" if data.kind else ""
+    columns = [f"&dtype={quote_plus(each or NO_LABEL, errors='replace')}" for each in data.dtypes]
+    made: dict[int, str] = {}
+    lines = []
+    for row in data.rows:
+        # Quoted text has no character that HTML gives a meaning to, so it may stand in an attribute as it is.
+        op = f'<a href="op?name={quote_plus(row.op, errors="replace")}{kind}'
+        cells = [
+            f"<td>{op}{column}{_within(cell, made)}" if cell else "<td>"
+            for column, cell in zip(columns, row.cells, strict=True)
+        ]
+        lines.append(f'<tr><th scope="row">{op}">{escape(text.name(row.op))}</a>{"".join(cells)}')
+    return Markup("\n".join(lines))
+
+
+def _within(cell: Cell, made: dict[int, str]) -> str:
+    """The end of a cell: equal cells are one object, so each is written once."""
+    if id(cell) not in made:
+        figures = f" <small>{cell.passed}/{cell.eligible}</small>" if sum(cell.outcomes.values()) > 1 else ""
+        title = ", ".join(f"{number} {word}" for word, number in cell.outcomes.items())
+        short = SHORT[Outcome.from_word(cell.outcome)]
+        made[id(cell)] = f'" class="o-{cell.outcome}" title="{title}">{short}{figures}</a>'
+    return made[id(cell)]

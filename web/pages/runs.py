@@ -1,0 +1,91 @@
+"""All runs, and one run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from fastapi import APIRouter, Request
+
+from conformance.store import Kind, RunRow, Store, list_runs, slowest, tally
+from web.answers import View, page, store_of
+from web.pages.finding import run_named
+from web.shapes import Counted, Ended, Run, counted_of, ended_of, run_of
+
+router = APIRouter()
+
+_RUNS_A_PAGE: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Runs:
+    """Runs, newest first. `next` is the `before` of the next page, empty on the last one."""
+
+    runs: Sequence[Run]
+    next: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OneRun:
+    """One run. `remark` says which run a release's name stood for. `slowest` is by all phases together."""
+
+    run: Run
+    remark: str
+    selection: Mapping[str, Sequence[str]]
+    suites: Sequence[Counted]
+    kinds: Sequence[Counted]
+    dtypes: Sequence[Counted]
+    rules: Sequence[Counted]
+    slowest: Sequence[Ended]
+    environment: Mapping[str, str]
+
+
+@page(router, "/runs")
+def all_runs(request: Request, target: str = "", release: str = "", before: str = "") -> View:
+    """Runs, newest first; `target` and `release` restrict them, `before` is a run's id."""
+    store = store_of(request)
+    last = run_named(store, before).run if before else None
+    found = list_runs(
+        store, target=target, release=release, before=(last.started, last.number) if last else None,
+        limit=_RUNS_A_PAGE + 1,
+    )  # fmt: skip
+    shown = [run_of(each) for each in found[:_RUNS_A_PAGE]]
+    data = Runs(runs=shown, next=shown[-1].run if len(found) > _RUNS_A_PAGE else "")
+    return View(
+        title="Runs", template="runs.html", data=data, simulated=any(each.simulated for each in shown),
+        extra={"target": target, "release": release, "before": before},
+    )  # fmt: skip
+
+
+@page(router, "/runs/{run:path}")
+def one_run(request: Request, run: str) -> View:
+    """One run: outcomes with denominators, by suite, kind, dtype and rule, environment, slowest tests."""
+    store = store_of(request)
+    found = run_named(store, run)
+    row = found.run
+    data = OneRun(
+        run=run_of(row), remark=found.remark, selection=_selection(row), suites=_counted(store, row, Kind.SUITE),
+        kinds=_counted(store, row, Kind.KIND), dtypes=_counted(store, row, Kind.DTYPE),
+        rules=_by_rule(store, row), slowest=[ended_of(each) for each in slowest(store, row)],
+        environment=dict(sorted({**row.fingerprint, **row.environment}.items())),
+    )  # fmt: skip
+    return View(
+        title=f"Run {row.uid}", template="run.html", data=data, simulated=row.simulated,
+        digest=row.digest if row.sealed else "",
+    )  # fmt: skip
+
+
+def _counted(store: Store, row: RunRow, by: Kind) -> list[Counted]:
+    return [counted_of(each) for each in tally(store, row, by)]
+
+
+def _by_rule(store: Store, row: RunRow) -> list[Counted]:
+    named = [each for each in _counted(store, row, Kind.RULE) if each.label]
+    return sorted(named, key=lambda each: -each.planned)
+
+
+def _selection(row: RunRow) -> dict[str, Sequence[str]]:
+    chosen = row.selection
+    parts = {"suites": chosen.suites, "ops": chosen.ops, "tests": chosen.tests, "keys": chosen.keys}
+    return {name: values for name, values in parts.items() if values} | (
+        {"shard": [chosen.shard]} if chosen.shard else {}
+    )

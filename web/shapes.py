@@ -1,0 +1,171 @@
+"""What pages show and JSON says: plain values, outcomes as words, times in UTC, seconds by phase."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from conformance.outcomes import Outcome, TestId
+from conformance.store import AttemptRow, HistoryRow, OutcomeRow, RunRow, Tally
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """A run in one line. `passed`: pass; `right`: pass + fallback; both are shown over `eligible`."""
+
+    run: str
+    target: str
+    release: str
+    simulated: bool
+    torch: str
+    profile: str
+    whole: bool
+    sealed: bool
+    planned: int
+    eligible: int
+    passed: int
+    right: int
+    not_run: int
+    flaky: int
+    outcomes: Mapping[str, int]
+    started: datetime
+    finished: datetime
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Test:
+    """Identity of a test. `number` is its address here; `key` its identity everywhere."""
+
+    __test__ = False
+
+    number: int
+    key: str
+    suite: str
+    file: str
+    cls: str
+    name: str
+    op: str
+    variant: str
+    dtype: str
+    kind: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attempt:
+    """What one attempt came to; `detail` is the traceback, or empty."""
+
+    number: int
+    outcome: str
+    ran_on: str
+    stage: str
+    rule: str
+    message: str
+    cause: str
+    code: str
+    fallback_ops: Sequence[str]
+    seconds: Mapping[str, float]
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """What one test came to in one run."""
+
+    test: Test
+    outcome: str
+    flaky: bool
+    attempts: int
+    ran_on: str
+    stage: str
+    rule: str
+    message: str
+    cause: str
+    code: str
+    fallback_ops: Sequence[str]
+    seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Past:
+    """What a test came to in one of the runs that planned it. `changed`: the test itself changed after this run."""
+
+    run: Run
+    outcome: str
+    flaky: bool
+    rule: str
+    cause: str
+    fallback_ops: Sequence[str]
+    changed: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counted:
+    """The tests of a run with one label."""
+
+    label: str
+    planned: int
+    eligible: int
+    passed: int
+    right: int
+    outcomes: Mapping[str, int]
+
+
+def words(counts: Mapping[Outcome, int]) -> dict[str, int]:
+    """Counts by the outcome's word, zeros left out."""
+    return {each.word: number for each, number in counts.items() if number}
+
+
+def run_of(row: RunRow) -> Run:
+    """A stored run."""
+    return Run(
+        run=row.uid, target=row.target, release=row.release, simulated=row.simulated, torch=row.torch,
+        profile=row.profile, whole=row.whole, sealed=row.sealed, planned=row.planned, eligible=row.eligible,
+        passed=row.passed, right=row.right, not_run=row.counts.get(Outcome.NOT_RUN, 0), flaky=row.flaky,
+        outcomes=words(row.counts), started=row.started, finished=row.finished, digest=row.digest,
+    )  # fmt: skip
+
+
+def test_of(number: int, test: TestId) -> Test:
+    """A stored test."""
+    return Test(
+        number=number, key=test.key, suite=test.suite, file=test.file, cls=test.cls, name=test.name, op=test.op,
+        variant=test.variant, dtype=test.dtype, kind=test.kind,
+    )  # fmt: skip
+
+
+def ended_of(row: OutcomeRow) -> Ended:
+    """An outcome."""
+    return Ended(
+        test=test_of(row.number, row.id), outcome=row.outcome.word, flaky=row.flaky, attempts=row.attempts,
+        ran_on=row.ran_on, stage=row.stage, rule=row.rule, message=row.message, cause=row.cause, code=row.code,
+        fallback_ops=row.fallback_ops, seconds=row.seconds,
+    )  # fmt: skip
+
+
+def attempt_of(row: AttemptRow) -> Attempt:
+    """A kept attempt."""
+    return Attempt(
+        number=row.number, outcome=row.outcome.word, ran_on=row.ran_on, stage=row.stage, rule=row.rule,
+        message=row.message, cause=row.cause, code=row.code, fallback_ops=row.fallback_ops, seconds=row.seconds,
+        detail=row.detail,
+    )  # fmt: skip
+
+
+def past_of(rows: Sequence[HistoryRow]) -> list[Past]:
+    """A history, newest first; a row whose definition is not the newest one's is marked."""
+    return [
+        Past(
+            run=run_of(row.run), outcome=row.outcome.word, flaky=row.flaky, rule=row.rule, cause=row.cause,
+            fallback_ops=row.fallback_ops, changed=row.definition != rows[0].definition,
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def counted_of(tally: Tally) -> Counted:
+    """A tally."""
+    passed = tally.counts.get(Outcome.PASS, 0)
+    return Counted(
+        label=tally.label, planned=tally.planned, eligible=tally.eligible, passed=passed,
+        right=passed + tally.counts.get(Outcome.FALLBACK, 0), outcomes=words(tally.counts),
+    )  # fmt: skip
