@@ -27,6 +27,9 @@ def server() -> Iterator[Cluster]:
     made = cluster(home)
     lease = postgres.join(made)
     try:
+        # Tests kill processes, never the machine: what is not flushed to the disk is not lost.
+        _statement(made, "ALTER SYSTEM SET fsync = off")
+        _statement(made, "SELECT pg_reload_conf()")
         _statement(made, "CREATE DATABASE blank")
         engine = connect.engine(connect.parse(_url(made, "blank")))
         connect.upgrade(engine)
@@ -56,12 +59,27 @@ def empty_url(server: Cluster) -> Iterator[str]:
 
 
 @pytest.fixture
-def database_url(server: Cluster) -> Iterator[str]:
-    """The URL of a migrated, empty database."""
-    name = f"test_{next(_NUMBERS)}"
+def own_url(server: Cluster) -> Iterator[str]:
+    """The URL of a migrated, empty database that the test may spoil."""
+    name = f"own_{next(_NUMBERS)}"
     _statement(server, f"CREATE DATABASE {name} TEMPLATE blank")
     yield _url(server, name)
     _statement(server, f"DROP DATABASE {name} (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def shared_url(server: Cluster) -> str:
+    """The URL of the database that tests share, one after the other."""
+    _statement(server, "CREATE DATABASE shared TEMPLATE blank")
+    return _url(server, "shared")
+
+
+@pytest.fixture
+def database_url(shared_url: str) -> str:
+    """The URL of a migrated, empty database."""
+    with psycopg.connect(shared_url, autocommit=True) as connection:
+        connection.execute("TRUNCATE run, vector, side, attempt, test, phrase, blob RESTART IDENTITY")
+    return shared_url
 
 
 @pytest.fixture

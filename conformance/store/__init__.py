@@ -5,8 +5,8 @@ from conformance.store.catalogue import (
     TestRow,
     catalogue,
     find_test,
+    numbered_tests,
     search_tests,
-    tests_by_number,
 )
 from conformance.store.compare import Comparison, compare
 from conformance.store.diff_rows import DiffPage, DiffRow, NamedGroup, SideOf, diff_rows, named_groups
@@ -61,6 +61,7 @@ __all__ = [
     "list_runs",
     "matrix",
     "named_groups",
+    "numbered_tests",
     "open_store",
     "outcome_rows",
     "resolve",
@@ -70,5 +71,4 @@ __all__ = [
     "slowest",
     "status",
     "tally",
-    "tests_by_number",
 ]

@@ -68,7 +68,7 @@ def _load(store: Store) -> Catalogue:
     )
 
 
-def tests_by_number(store: Store, numbers: Iterable[int]) -> dict[int, TestRow]:
+def numbered_tests(store: Store, numbers: Iterable[int]) -> dict[int, TestRow]:
     """The tests of these numbers; ones that do not exist are left out."""
     wanted = sorted({int(each) for each in numbers})
     return {each.number: each for each in _tests(store, "id = ANY(:wanted)", wanted=wanted)} if wanted else {}

@@ -15,7 +15,7 @@ from conformance.errors import UsageError
 from conformance.outcomes import Outcome, TestId
 from conformance.pairs import PairClass
 from conformance.store import phrases, readings
-from conformance.store.catalogue import catalogue, tests_by_number
+from conformance.store.catalogue import catalogue, numbered_tests
 from conformance.store.phrases import Kind
 from conformance.store.results import ops_of
 from conformance.store.runs import RunRow
@@ -134,7 +134,7 @@ def _selected(store: Store, run: RunRow, other: RunRow, alone: NDArray[np.intp],
     if not len(alone):
         return selected
     if run.selection.keys:
-        tests = tests_by_number(store, alone.tolist())
+        tests = numbered_tests(store, alone.tolist())
         selected[alone] = [plan.covers(run.selection, tests[each].id, other.profile) for each in alone.tolist()]
     else:
         selected[alone] = _selected_by_parts(store, run, other, alone)

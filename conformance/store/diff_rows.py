@@ -11,7 +11,7 @@ from conformance.diff import Group
 from conformance.outcomes import Outcome, TestId, outcome_of
 from conformance.pairs import PairClass
 from conformance.store import readings
-from conformance.store.catalogue import tests_by_number
+from conformance.store.catalogue import numbered_tests
 from conformance.store.compare import Comparison
 from conformance.store.results import ops_of, phrases_at
 from conformance.store.runs import RunRow
@@ -79,7 +79,7 @@ def diff_rows(
 
 def _rows(store: Store, compared: Comparison, numbers: Sequence[int]) -> list[DiffRow]:
     before = {each: compared.renamed.get(each, each) for each in numbers}
-    tests = tests_by_number(store, {*numbers, *before.values()})
+    tests = numbered_tests(store, {*numbers, *before.values()})
     left = _sides(store, compared.a, list(before.values()))
     right = _sides(store, compared.b, numbers)
     return [
@@ -119,5 +119,5 @@ def named_groups(store: Store, compared: Comparison) -> list[NamedGroup]:
     """The groups of a comparison: "3 causes, 1,842 tests"."""
     found = diff.groups(compared.classes, compared.reasons)
     bodies = phrase_bodies(store, [each.phrase for each in found])
-    tests = tests_by_number(store, [each.example for each in found])
+    tests = numbered_tests(store, [each.example for each in found])
     return [NamedGroup(group=each, reason=bodies[each.phrase], example=tests[each.example].key) for each in found]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from conformance.outcomes import FLAKY, Outcome, TestId, outcome_of
 from conformance.store import readings
-from conformance.store.catalogue import catalogue, like, tests_by_number
+from conformance.store.catalogue import catalogue, like, numbered_tests
 from conformance.store.phrases import Kind
 from conformance.store.runs import RunRow, runs_by_uid
 from conformance.store.store import Store, phrase_bodies
@@ -60,10 +60,13 @@ class AttemptRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Filter:
-    """Which tests of a run are wanted; what is empty does not restrict. Labels are exact, `text` is part of the key."""
+    """Which tests of a run are wanted; what is empty does not restrict.
+
+    `parts` maps a part of the identity to the label, or the labels, that it has exactly; `text` is part of the key.
+    """
 
     outcomes: frozenset[Outcome] = frozenset()
-    parts: Mapping[Kind, str] = field(default_factory=dict)
+    parts: Mapping[Kind, str | frozenset[str]] = field(default_factory=dict)
     rule: str = ""
     cause: str = ""
     flaky: bool = False
@@ -97,8 +100,9 @@ def mask(store: Store, run: RunRow, chosen: Filter) -> NDArray[np.bool_]:
         wanted &= (status & FLAKY) != 0
     if chosen.parts:
         known = catalogue(store)
-        for part, label in chosen.parts.items():
-            wanted &= known.codes[part][: len(status)] == known.code(part, label)
+        for part, labels in chosen.parts.items():
+            codes = [known.code(part, each) for each in ({labels} if isinstance(labels, str) else labels)]
+            wanted &= np.isin(known.codes[part][: len(status)], codes)
     for name, text in (("rule", chosen.rule), ("cause", chosen.cause)):
         if text:
             wanted &= np.isin(readings.phrase_numbers(store, run, name), _phrase_numbers(store, name, text))
@@ -121,7 +125,7 @@ def _containing(store: Store, text: str, size: int) -> NDArray[np.bool_]:
 
 def rows_of(store: Store, run: RunRow, numbers: Sequence[int]) -> list[OutcomeRow]:
     """The outcomes of these tests of a run, in the order given."""
-    tests, texts = tests_by_number(store, numbers), phrases_at(store, run, numbers, PHRASES)
+    tests, texts = numbered_tests(store, numbers), phrases_at(store, run, numbers, PHRASES)
     status, seconds = readings.status(store, run), readings.seconds_at(store, run, numbers)
     attempts, ran_on, stage = (readings.side(store, run, name) for name in ("attempts", "ran_on", "stage"))
     rows = []

@@ -88,14 +88,15 @@ def test_a_database_that_is_down_or_wrong_is_one_sentence_without_the_password(t
         assert "\n" not in said
 
 
-def test_a_server_s_refusal_in_the_middle_is_a_store_error_and_rolls_back(store: Store, tmp_path: Path) -> None:
-    ingest(store, make_run(tmp_path / "r1", {"a": Outcome.PASS}))
-    with store.raw() as cursor:
-        cursor.execute("ALTER TABLE attempt ADD CONSTRAINT full_disk CHECK (number < 1)")
-    with pytest.raises(StoreError, match="refused"):
-        ingest(store, make_run(tmp_path / "r2", {"b": Outcome.FAIL}))
-    assert find_run(store, "r2") is None
-    assert len(store.rows("SELECT 1 FROM test")) == 1
+def test_a_server_s_refusal_in_the_middle_is_a_store_error_and_rolls_back(own_url: str, tmp_path: Path) -> None:
+    with open_store(Settings(home=tmp_path, cache=tmp_path, database_url=own_url)) as store:
+        ingest(store, make_run(tmp_path / "r1", {"a": Outcome.PASS}))
+        with store.raw() as cursor:
+            cursor.execute("ALTER TABLE attempt ADD CONSTRAINT full_disk CHECK (number < 1)")
+        with pytest.raises(StoreError, match="refused"):
+            ingest(store, make_run(tmp_path / "r2", {"b": Outcome.FAIL}))
+        assert find_run(store, "r2") is None
+        assert len(store.rows("SELECT 1 FROM test")) == 1
 
 
 def test_a_database_without_a_schema_is_refused_with_the_remedy(empty_url: str, tmp_path: Path) -> None:
@@ -106,8 +107,9 @@ def test_a_database_without_a_schema_is_refused_with_the_remedy(empty_url: str, 
     open_store(settings).close()
 
 
-def test_a_newer_schema_than_the_program_s_is_refused(store: Store, settings: Settings) -> None:
-    with store.raw() as cursor:
+def test_a_newer_schema_than_the_program_s_is_refused(own_url: str, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, cache=tmp_path, database_url=own_url)
+    with open_store(settings) as store, store.raw() as cursor:
         cursor.execute("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(StoreError, match="newer than this program's"):
         open_store(settings)
