@@ -88,9 +88,14 @@ def revision() -> str:
 
 
 def _git(root: Path, *arguments: str) -> str:
+    # Without optional locks: asking must not write to the user's index.
     try:
         done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10, check=True
+            ["git", "--no-optional-locks", "-C", str(root), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError):
         return ""
