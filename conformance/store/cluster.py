@@ -89,7 +89,7 @@ class Cluster:
 def cluster(home: Path, binaries: Binaries | None = None) -> Cluster:
     """The cluster of a home, its folders made. Raises StoreError when there is no server or no place for it."""
     found, user = binaries or programs.find(), programs.owner()
-    root = _place(home.absolute() / "postgres" / str(found.major), user)
+    root = place(home.absolute() / "postgres" / str(found.major), user)
     try:
         root.mkdir(parents=True, exist_ok=True)
         made = Cluster(root=root, binaries=programs.within_reach(found, user, root), user=user)
@@ -99,7 +99,7 @@ def cluster(home: Path, binaries: Binaries | None = None) -> Cluster:
     return made
 
 
-def _place(wanted: Path, user: Owner) -> Path:
+def place(wanted: Path, user: Owner) -> Path:
     """The wanted folder, or one under /var/lib when the server's user cannot pass through to it (a home in /root)."""
     if user.is_self or user.can_reach(wanted):
         return wanted

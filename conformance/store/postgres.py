@@ -202,4 +202,5 @@ def _why(cluster: Cluster, since: int) -> str:
 def _last_words(text: str) -> str:
     lines = [each.strip() for each in text.splitlines() if each.strip()]
     bad = [each for each in lines if "FATAL" in each or "PANIC" in each or "error:" in each]
-    return (bad or lines or ["it said nothing"])[0][:300]
+    line = (bad or lines or ["it said nothing"])[0]
+    return line[max(line.find("FATAL"), line.find("PANIC"), 0) :][:300]
