@@ -47,7 +47,8 @@ def tree_of(path: PurePath) -> str:
 def identify(path: PurePath, classes: tuple[str, ...], name: str, cls: Any, function: Any) -> TestId:
     """The identity of a collected test.
 
-    `classes` are the names of the classes around it, outermost first, `cls` the innermost class or None.
+    `classes` are the names of the classes around it, outermost first, `cls` the innermost class or None. Tests that
+    are made for an OpInfo have a kind: the name of the test function that all ops share, as `test_out`.
     """
     device = str(getattr(cls, "device_type", "") or "")
     given = parameters(function) if device else {}
@@ -58,7 +59,7 @@ def identify(path: PurePath, classes: tuple[str, ...], name: str, cls: Any, func
     return TestId(
         suite=SUITE, file=file_of(path), cls=".".join(classes), name=_ADDRESS.sub("0x…", plain),
         op=str(getattr(op, "name", "") or ""), variant=str(getattr(op, "variant_test_name", "") or ""),
-        dtype=dtype, kind=str(getattr(function, "__name__", "")) if device else "",
+        dtype=dtype, kind=str(getattr(function, "__name__", "")) if op is not None else "",
     )  # fmt: skip
 
 

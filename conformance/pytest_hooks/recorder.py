@@ -25,6 +25,9 @@ _STAGES: Final = {"setup": Stage.SETUP, "call": Stage.EXECUTE, "teardown": Stage
 COVERAGE: Final = "coverage:"
 """Rules of coverage files begin with it; PyTorch's own decorators skip by themselves."""
 
+TOLD_BY_OUTCOME: Final = "ignore:.*(ran on the CPU|CPU fallback):UserWarning"
+"""The backend's warning that an op fell back: the outcome says it, and an ini file with `error` must not hide it."""
+
 
 class Recorder:
     """The hooks around each test. `number` tells which attempt at a key comes next."""
@@ -43,10 +46,11 @@ class Recorder:
         self.class_teardowns: list[str] = []
         """Tests after which a class or module could not be torn down; charged to no test."""
 
-    def start(self, plugins: pytest.PytestPluginManager) -> None:
+    def start(self, config: pytest.Config) -> None:
         """Begin to record the tests of a session."""
-        plugins.register(self, "conformance-recorder")
-        plugins.register(KeptOpen(), "conformance-streams")
+        config.addinivalue_line("filterwarnings", TOLD_BY_OUTCOME)
+        config.pluginmanager.register(self, "conformance-recorder")
+        config.pluginmanager.register(KeptOpen(), "conformance-streams")
         self._watch.start()
 
     def stop(self) -> None:

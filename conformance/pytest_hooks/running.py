@@ -60,7 +60,7 @@ class Chosen:
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Begin to record."""
-        self._recorder.start(config.pluginmanager)
+        self._recorder.start(config)
 
     def pytest_unconfigure(self) -> None:
         """Leave unittest as it was."""

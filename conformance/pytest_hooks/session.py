@@ -68,11 +68,17 @@ class Session:
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         """Take the part of a worker, of the one that hands out, or of both."""
-        self._plan_only = config.option.conformance_plan or ""
-        work: dict[str, Any] | None = getattr(config, "workerinput", None)
-        if work is None and not self._plan_only and not config.option.collectonly:
-            self._run = folder.Run.new(self._chosen, config.option.conformance_run)
-        if work is None and getattr(config.option, "tx", None) and not config.option.collectonly:
+        try:
+            self._take_part(config, getattr(config, "workerinput", None))
+        except ConformanceError as error:
+            raise pytest.UsageError(str(error)) from error
+
+    def _take_part(self, config: pytest.Config, work: dict[str, Any] | None) -> None:
+        option = config.option
+        self._plan_only = option.conformance_plan or ""
+        if work is None and not self._plan_only and not option.collectonly:
+            self._run = folder.Run.new(self._chosen, option.conformance_run)
+        if work is None and getattr(option, "tx", None) and not option.collectonly:
             return
         if self._wrong:
             config.workeroutput[_WRONG] = self._wrong  # type: ignore[attr-defined]
@@ -87,7 +93,7 @@ class Session:
         assert self._device is not None
         self._journal = Journal(path / "journal" / f"{name}.jsonl")
         self._recorder = Recorder(self._device, self._journal)
-        self._recorder.start(config.pluginmanager)
+        self._recorder.start(config)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
