@@ -1,6 +1,7 @@
 """Templates: everything is escaped, and nothing unseen gets through, unless it is made as markup on purpose."""
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ def _finalized(value: object) -> object:
     return text.visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
+@cache
 def _chip(word: str, flaky: bool = False) -> Markup:
     if not word:
         return Markup('<span class="absent">not planned</span>')
@@ -38,7 +40,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "name": text.name, "output": text.output, "count": "{:,}".format, "share": shares.share,
+        "name": text.name, "output": text.output,
+        "excerpt": text.excerpt, "count": "{:,}".format, "share": shares.share,
         "duration": shares.duration, "moment": shares.moment, "bar": shares.bar, "chip": _chip,
     }  # fmt: skip
     made.globals |= {

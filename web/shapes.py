@@ -49,6 +49,11 @@ class Test:
     dtype: str
     kind: str
 
+    @property
+    def title(self) -> str:
+        """What people call it: the identity without the suite."""
+        return self.key.removeprefix(f"{self.suite}::")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Attempt:

@@ -40,3 +40,9 @@ def name(text: str, longest: int = LONGEST_NAME) -> str:
 def output(text: str) -> str:
     """What a program printed: terminal colours dropped, everything else as `visible`."""
     return visible(_COLOUR.sub("", text).replace("\r\n", "\n"))
+
+
+def excerpt(text: str, longest: int) -> str:
+    """The beginning of what a program printed, on one line."""
+    line = " ".join(output(text).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

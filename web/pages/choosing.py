@@ -1,6 +1,6 @@
 """Which tests of a run an address asks for: the same parameters on every page that shows a part of a run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -30,10 +30,10 @@ class Choice:
     @property
     def filter(self) -> Filter:
         """The same for the store; 400 for an unknown outcome."""
-        labels = {Kind.SUITE: self.suite, Kind.KIND: self.kind, Kind.OP: self.op, Kind.DTYPE: self.dtype}
+        given = {Kind.SUITE: self.suite, Kind.KIND: self.kind, Kind.OP: self.op, Kind.DTYPE: self.dtype}
         return Filter(
             outcomes=frozenset(outcome_named(each) for each in self.outcome),
-            parts={part: "" if label == NO_LABEL else label for part, label in labels.items() if label},
+            parts=labelled({part: [label] if label else [] for part, label in given.items()}),
             rule=self.rule, cause=self.cause, flaky=bool(self.flaky), text=self.q,
         )  # fmt: skip
 
@@ -41,6 +41,16 @@ class Choice:
     def query(self) -> dict[str, str | Sequence[str]]:
         """The parts of the address."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+def labelled(given: Mapping[Kind, Sequence[str]]) -> dict[Kind, frozenset[str]]:
+    """Labels as given in an address, for the store; a part of which none is given does not restrict."""
+    wanted = {part: [each for each in labels if each] for part, labels in given.items()}
+    return {
+        part: frozenset("" if each == NO_LABEL else each for each in labels)
+        for part, labels in wanted.items()
+        if labels
+    }
 
 
 def choice(

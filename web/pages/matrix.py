@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote_plus
 
-import numpy as np
 from fastapi import APIRouter, Request
 from markupsafe import Markup, escape
 
@@ -15,6 +14,8 @@ from web import text
 from web.answers import View, page, store_of
 from web.links import NO_LABEL
 from web.marks import SHORT
+from web.pages.choosing import Words, labelled
+from web.pages.dtypes import dtype_order
 from web.pages.finding import outcome_named, run_named
 from web.shapes import Run, run_of, words
 
@@ -67,7 +68,7 @@ class RunMatrix:
 
     run: Run
     remark: str
-    kind: str
+    kind: Sequence[str]
     kinds: Sequence[str]
     dtypes: Sequence[str]
     ops: int
@@ -75,17 +76,17 @@ class RunMatrix:
 
 
 @page(router, "/runs/{run:path}/matrix")
-def run_matrix(request: Request, run: str, kind: str = "", q: str = "", show: str = "") -> View:
-    """Op by dtype; `kind` restricts the tests, `q` is part of an op's name, `show` an outcome that a row must have."""
+def run_matrix(request: Request, run: str, kind: Words = [], q: str = "", show: str = "") -> View:  # noqa: B006
+    """Op by dtype; `kind` (repeated) restricts the tests, `q` is part of an op's name, `show` an outcome in a row."""
     store = store_of(request)
     found = run_named(store, run)
-    chosen = Filter(parts={Kind.KIND: "" if kind == NO_LABEL else kind}) if kind else Filter()
-    table = matrix(store, found.run, chosen)
-    rows = _rows(table, q.casefold(), outcome_named(show) if show else None)
+    table = matrix(store, found.run, Filter(parts=labelled({Kind.KIND: kind})))
+    order = dtype_order(table.dtypes)
+    rows = _rows(table, order, q.casefold(), outcome_named(show) if show else None)
     data = RunMatrix(
         run=run_of(found.run), remark=found.remark, kind=kind,
         kinds=[each.label or NO_LABEL for each in tally(store, found.run, Kind.KIND)],
-        dtypes=table.dtypes, ops=len(table.ops), rows=rows,
+        dtypes=[table.dtypes[each] for each in order], ops=len(table.ops), rows=rows,
     )  # fmt: skip
     return View(
         title=f"Matrix of {found.run.uid}", template="matrix.html", data=data, simulated=found.run.simulated,
@@ -93,32 +94,31 @@ def run_matrix(request: Request, run: str, kind: str = "", q: str = "", show: st
     )  # fmt: skip
 
 
-def _rows(table: Matrix, wanted: str, show: Outcome | None) -> list[Row]:
-    keep = [show is None or bool(counts[:, show].any()) for counts in table.counts]
-    made = _Cells()
+def _rows(table: Matrix, order: Sequence[int], wanted: str, show: Outcome | None) -> list[Row]:
+    cells = _cells(table)
+    lines = [cells[start : start + len(table.dtypes)] for start in range(0, len(cells), len(table.dtypes) or 1)]
     return [
-        Row(op=op, cells=[made.cell(counts) for counts in table.counts[place]])
-        for place, op in enumerate(table.ops)
-        if keep[place] and wanted in op.casefold()
+        Row(op=op, cells=[cells[place] for place in order])
+        for op, cells in zip(table.ops, lines, strict=True)
+        if wanted in op.casefold() and (show is None or any(cell and show.word in cell.outcomes for cell in cells))
     ]
 
 
-class _Cells:
-    """Most cells of a matrix are alike: each different one is made once."""
+def _cells(table: Matrix) -> list[Cell | None]:
+    """Every cell, row by row. Most are alike: each different one is made once, and equal ones are one object."""
+    numbers = table.counts.reshape(-1, table.counts.shape[2])
+    packed, size = numbers.tobytes(), numbers.strides[0]
+    made: dict[bytes, Cell | None] = {bytes(size): None}
+    cells = []
+    for place in range(len(numbers)):
+        key = packed[place * size : (place + 1) * size]
+        if key not in made:
+            made[key] = _cell(by_outcome(numbers[place]))
+        cells.append(made[key])
+    return cells
 
-    def __init__(self) -> None:
-        self._made: dict[bytes, Cell | None] = {}
 
-    def cell(self, counts: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Cell | None:
-        key = counts.tobytes()
-        if key not in self._made:
-            self._made[key] = _cell(by_outcome(counts))
-        return self._made[key]
-
-
-def _cell(counts: Mapping[Outcome, int]) -> Cell | None:
-    if not counts:
-        return None
+def _cell(counts: Mapping[Outcome, int]) -> Cell:
     stands = next(each for each in STANDS_FOR_A_CELL if each in counts)
     lost = sum(counts.get(each, 0) for each in NOT_ELIGIBLE)
     return Cell(
@@ -129,7 +129,7 @@ def _cell(counts: Mapping[Outcome, int]) -> Cell | None:
 
 def body(data: RunMatrix) -> Markup:
     """The rows of the table. Addresses are relative to the page, so that 8,000 of them stay short."""
-    kind = f"&kind={quote_plus(data.kind, errors='replace')}" if data.kind else ""
+    kind = "".join(f"&kind={quote_plus(each, errors='replace')}" for each in data.kind)
     columns = [f"&dtype={quote_plus(each or NO_LABEL, errors='replace')}" for each in data.dtypes]
     made: dict[int, str] = {}
     lines = []

@@ -6,9 +6,10 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, HTTPException, Request
 
-from conformance.store import outcome_rows
+from conformance.store import Filter, Kind, outcome_rows
 from web.answers import View, page, store_of
-from web.pages.choosing import Choice, choice
+from web.pages.choosing import Choice, Words, choice, labelled
+from web.pages.dtypes import dtype_order
 from web.pages.finding import run_named
 from web.shapes import Ended, Run, ended_of, run_of
 
@@ -26,8 +27,8 @@ class OpTests:
     run: Run
     remark: str
     op: str
-    kind: str
-    dtype: str
+    kind: Sequence[str]
+    dtype: Sequence[str]
     total: int
     tests: Sequence[Ended]
 
@@ -44,12 +45,12 @@ class RunTests:
 
 
 @page(router, "/runs/{run:path}/op")
-def one_op(request: Request, run: str, name: str, kind: str = "", dtype: str = "") -> View:
+def one_op(request: Request, run: str, name: str, kind: Words = [], dtype: Words = []) -> View:  # noqa: B006
     """All tests of an op in a run by kind, variant and dtype, with rules and reasons."""
     store = store_of(request)
     found = run_named(store, run)
-    chosen = Choice(op=name, kind=kind, dtype=dtype)
-    rows = outcome_rows(store, found.run, chosen.filter, limit=_TESTS_OF_AN_OP)
+    chosen = Filter(parts=labelled({Kind.OP: [name], Kind.KIND: kind, Kind.DTYPE: dtype}))
+    rows = outcome_rows(store, found.run, chosen, limit=_TESTS_OF_AN_OP)
     if not rows.total:
         raise HTTPException(404, f"run {found.run.uid} has no such test of op {name!r}: its matrix lists all ops")
     data = OpTests(
@@ -81,7 +82,8 @@ class Grid:
 
 def grid(tests: Sequence[Ended]) -> Grid:
     """Lay tests out; one cell may hold several."""
-    dtypes = sorted({each.test.dtype for each in tests})
+    found = list({each.test.dtype for each in tests})
+    dtypes = [found[place] for place in dtype_order(found)]
     lines = sorted({(each.test.kind, each.test.variant) for each in tests})
     cells: dict[tuple[str, str, str], list[Ended]] = {}
     for each in tests:

@@ -14,10 +14,10 @@ from conformance.store import (
     attempts_of,
     find_test,
     history,
+    numbered_tests,
     rows_of,
     search_tests,
     status,
-    tests_by_number,
 )
 from web import links
 from web.answers import View, page, store_of
@@ -56,19 +56,20 @@ class Found:
 def one_test(request: Request, number: int, run: str = "") -> View:
     """A test: identity, outcome with rule and reason, attempts, history, how to run it alone; `run`: default latest."""
     store = store_of(request)
-    row = tests_by_number(store, [number]).get(number) if number < 2**31 else None
+    row = numbered_tests(store, [number]).get(number) if number < 2**31 else None
     if row is None:
         raise HTTPException(404, f"there is no test {number}: search for a part of its name")
     past = history(store, number)
     shown = _shown(store, past, run_named(store, run).run if run else None, number)
     (ended,) = rows_of(store, shown, [number])
+    test = test_of(number, row.id)
     data = OneTest(
-        test=test_of(number, row.id), run=run_of(shown), ended=ended_of(ended),
+        test=test, run=run_of(shown), ended=ended_of(ended),
         attempts=[attempt_of(each) for each in attempts_of(store, shown, number)], history=past_of(past),
         reproduce=command(row.key, shown.target, shown.release),
     )  # fmt: skip
     return View(
-        title=row.id.name, template="test.html", data=data, simulated=shown.simulated, extra={"chosen_run": run}
+        title=test.title, template="test.html", data=data, simulated=shown.simulated, extra={"chosen_run": run}
     )  # fmt: skip
 
 
