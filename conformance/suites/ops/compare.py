@@ -129,7 +129,9 @@ def _compare_values(got: Tensor, want: Tensor, tolerance: Tolerance, place: str)
         # In the tensors' own dtype: float64 does not tell all integers beyond 2**53 apart.
         fine = _comparable(got) == _comparable(want)
     else:
-        fine = (error <= tolerance.absolute + tolerance.relative * other.abs()) | (one == other)
+        # An infinite error is within an infinite allowance: only equality makes an infinity right.
+        near = torch.isfinite(error) & (error <= tolerance.absolute + tolerance.relative * other.abs())
+        fine = near | (one == other)
     fine |= torch.isnan(one) & torch.isnan(other)
     if not bool(fine.all()):
         raise MismatchError(_worst(one, other, error, fine, tolerance, place))

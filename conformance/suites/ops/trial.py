@@ -38,7 +38,7 @@ class Trial:
     """What a case is given: the op, its samples, and ways to run them on the CPU and on the device.
 
     `dtype` is None for kinds that are planned once an op. `only` restricts the test to one sample. `enter` is told of
-    each stage when it is reached. `claimed` are the dtypes that the backend claims for the op.
+    stages that are reached. `claimed` are the dtypes that the backend claims for the op.
     """
 
     key: str
@@ -51,6 +51,7 @@ class Trial:
     claimed: frozenset[str] = frozenset()
 
     stage: Stage = Stage.SETUP
+    reached: set[Stage] = field(default_factory=set)
     seconds: dict[str, float] = field(default_factory=dict)
     executed: set[str] = field(default_factory=set)
     fallback: set[str] = field(default_factory=set)
@@ -95,10 +96,12 @@ class Trial:
         self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
 
     def reach(self, stage: Stage) -> None:
-        """Go on to a stage; told to the journal when it is another one."""
+        """Go on to a stage. The journal is told of its first time; of every time where compiling has its own limit."""
         if stage is not self.stage:
             self.stage = stage
-            self.enter(stage)
+            if stage not in self.reached or self.compiled_nodes is not None:
+                self.reached.add(stage)
+                self.enter(stage)
 
     def reference(self, call: Thunk) -> Any:
         """The CPU's answer. Raises ReferenceFailedError when there is none."""
