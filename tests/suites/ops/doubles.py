@@ -9,6 +9,7 @@ from typing import Any
 from conformance.outcomes import Attempt, TestId
 from conformance.suites.ops import catalogue, runner
 from conformance.suites.ops.kinds import KINDS
+from conformance.suites.ops.quiet import quiet
 from conformance.suites.ops.trial import Trial
 from conformance.targets import Compiled
 
@@ -63,7 +64,8 @@ def trial(kind: str, op: str, dtype: str = "float32", device: Double | None = No
 
 def attempt(kind: str, op: str, dtype: str = "float32", device: Double | None = None, **options: Any) -> Attempt:
     """The attempt of an ordinary test on a device that is right unless told otherwise."""
-    return runner.attempt(trial(kind, op, dtype, device, **options), kind)
+    with quiet():
+        return runner.attempt(trial(kind, op, dtype, device, **options), kind)
 
 
 def attempt_with(
@@ -79,4 +81,5 @@ def attempt_with(
         return (on_device if device.turn else original)(*args, **kwargs)
 
     object.__setattr__(changed, part, function)
-    return runner.attempt(dataclasses.replace(made, op=changed), kind)
+    with quiet():
+        return runner.attempt(dataclasses.replace(made, op=changed), kind)
