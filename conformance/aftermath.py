@@ -18,7 +18,7 @@ from conformance.watch import Limits, OpenTest, Overdue, Watch
 
 MOST_PASSED: Final = 3
 """Children that may end without starting any of their tests before these are given an outcome."""
-MOST_LOST: Final = 2
+MOST_LOST: Final = 4
 """Fork servers that may die while a test is open, the last time alone, before it is blamed."""
 
 

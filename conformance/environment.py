@@ -122,6 +122,18 @@ def _cpu_model() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
+def cache_state(place: str) -> str:
+    """Whether the compile cache is cold or warm; unknown where it is not a folder of this machine."""
+    if not place or "://" in place:
+        return "unknown"
+    try:
+        return "warm" if any(Path(place).iterdir()) else "cold"
+    except FileNotFoundError:
+        return "cold"
+    except OSError:
+        return "unknown"
+
+
 def _memory() -> str:
     try:
         return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB"

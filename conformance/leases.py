@@ -2,13 +2,14 @@
 
 import fcntl
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 VISIBLE_CORES: Final = "NEURON_RT_VISIBLE_CORES"
 """The Neuron runtime's variable for the cores that a process may take (AWS Neuron SDK, runtime configuration)."""
+RESET_CORES: Final = "NEURON_RT_RESET_CORES"
+"""Set to 1, the runtime resets its cores when it starts (same source)."""
 
 MOST_CORES: Final = 1024
 
@@ -20,10 +21,9 @@ class Lease:
     core: int
     lock: int
 
-    @property
-    def variables(self) -> Mapping[str, str]:
-        """What a child on this core must see."""
-        return {VISIBLE_CORES: str(self.core)}
+    def variables(self, *, reset: bool) -> dict[str, str]:
+        """What a child on this core must see; `reset` has a sick core reset first."""
+        return {VISIBLE_CORES: str(self.core), **({RESET_CORES: "1"} if reset else {})}
 
     def release(self) -> None:
         """Give the core back."""

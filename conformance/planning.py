@@ -1,7 +1,8 @@
 """Before the first test: the plan collected and the device surveyed, in children so that this process stays small."""
 
+import signal
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,8 @@ ROUNDS: Final = 3
 """Times that each lease is asked for the device before a run gives up."""
 REST: Final = 0.5
 """Seconds between two rounds, doubled each time."""
+PATIENCE: Final = 600.0
+"""Seconds that a suite may take to list its tests, or a device to start."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -43,7 +46,7 @@ class Planner:
         return chosen
 
     def _collect(self, suite: str, selection: Selection) -> tuple[str, Collect, Child]:
-        place, answer = self._place(suite, "plan", None)
+        place, answer = self._place(suite, "plan", {})
         job = Collect(place=place, selection=selection, plan=f"{answer}.plan", answer=answer)
         return suite, job, self.engine.launch(job)
 
@@ -52,7 +55,7 @@ class Planner:
         answer = Answer(error="no lease")
         for turn in range(ROUNDS):
             for lease in leases:
-                answer = self._survey(suite, lease)
+                answer = self._survey(suite, lease, reset=turn > 0)
                 if answer.usage:
                     raise UsageError(answer.error)
                 if not answer.error:
@@ -60,19 +63,22 @@ class Planner:
             self._rest(REST * 2**turn)
         raise IncompleteError(f"the device of target {self.target!r} cannot be used: {answer.error}")
 
-    def _survey(self, suite: str, lease: Lease) -> Answer:
-        place, path = self._place(suite, "survey", lease)
+    def _survey(self, suite: str, lease: Lease, *, reset: bool) -> Answer:
+        place, path = self._place(suite, "survey", lease.variables(reset=reset))
         return self._answer(self.engine.launch(Survey(place=place, answer=path)), Path(path))
 
-    def _place(self, suite: str, what: str, lease: Lease | None) -> tuple[Place, str]:
+    def _place(self, suite: str, what: str, variables: Mapping[str, str]) -> tuple[Place, str]:
         self._asked += 1
         stem = self.folder / f"{what}-{suite}-{self._asked}"
-        variables = dict(lease.variables) if lease else {}
         place = Place(suite=suite, target=self.target, release=self.release, variables=variables, log=f"{stem}.log")
         return place, f"{stem}.json"
 
     def _answer(self, child: Child, path: Path) -> Answer:
+        until = time.monotonic() + PATIENCE
         while (end := child.exit()) is None:
+            if time.monotonic() > until:
+                child.signal(signal.SIGKILL)
+                return Answer(error=f"no answer within {PATIENCE:g} s")
             if self.stopped():
                 raise InterruptedRunError("interrupted while planning: nothing was run")
             self.engine.wait(0.2)

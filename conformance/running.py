@@ -158,16 +158,19 @@ def only(request: Request, keys: Sequence[str], suites: Sequence[str]) -> Reques
 def _header(run: str, request: Request, tests: Sequence[PlannedTest], device: dict[str, str]) -> RunHeader:
     facts = _device_facts(device)
     prints = environment.fingerprint(request.target.name, request.release, request.selection.suites)
+    cache = environment.cache_state(request.target.compile_cache())
     return RunHeader(
         run=run, target=request.target.name, release=request.release, simulated=request.target.simulated,
         selection=request.selection, plan_digest=plan.digest(tests), planned=len(tests), started=time.time(),
         fingerprint={**prints, **facts, "plan": plan.digest(tests)},
-        environment={**environment.describe(), **facts, "workers": str(request.workers)},
+        environment={**environment.describe(), **facts, "workers": str(request.workers), "cache.compile": cache},
     )  # fmt: skip
 
 
 def _device_facts(device: dict[str, str]) -> dict[str, str]:
-    return {f"device.{name}": value for name, value in device.items()}
+    # Which core the survey had, and whether it was reset, says nothing about the run.
+    ours = (leases.VISIBLE_CORES, leases.RESET_CORES)
+    return {f"device.{name}": value for name, value in device.items() if name not in ours}
 
 
 def _require_same(header: RunHeader, now: dict[str, str]) -> None:

@@ -72,7 +72,7 @@ class Session:
             stem = f"{session:03}-{started:05}"
             where = Place(
                 suite=suite, target=self.header.target, release=self.header.release,
-                variables=dict(slot.lease.variables), log=str(self.folder.logs / f"{stem}.log"),
+                variables=slot.lease.variables(reset=slot.tries > 0), log=str(self.folder.logs / f"{stem}.log"),
             )  # fmt: skip
             return where, str(self.folder.journals / f"{stem}.jsonl")
 

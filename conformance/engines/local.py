@@ -20,7 +20,7 @@ from conformance.errors import IncompleteError
 from conformance.jobs import Job, Shard, encode
 from conformance.journal import Follower, Record
 
-MOST_DEATHS = 5
+MOST_DEATHS = 8
 """Times that a fork server may die in a row without a child of it ending in good order."""
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")

@@ -89,6 +89,9 @@ class Target(Protocol):
     def environment(self, release: str) -> Mapping[str, str]:
         """Variables to set in every process that uses the device, before torch is imported."""
 
+    def compile_cache(self) -> str:
+        """Where compiled graphs are kept, a folder or a URL; "" when nothing is kept."""
+
     def activate(self, release: str) -> Device:
         """Register the device in this process. Raises UsageError when something is missing."""
 

@@ -73,6 +73,10 @@ class Harness:
         """Keeps installed accelerator backends from loading."""
         return {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
 
+    def compile_cache(self) -> str:
+        """Graphs are counted and run, nothing is kept."""
+        return ""
+
     def activate(self, release: str) -> Device:
         """Register the dynamo backend that counts nodes."""
         from torch._dynamo.backends.registry import list_backends, register_backend

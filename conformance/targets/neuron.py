@@ -5,6 +5,7 @@ here could be run without the hardware; each name is looked for on the installed
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -35,6 +36,7 @@ VARIABLES: Final = (
 _WHERE: Final = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/torch/"
 _PRODUCT: Final = Path("/sys/devices/virtual/dmi/id/product_name")
 _RUNTIMES: Final = (Path("/opt/aws/neuron/lib/libnrt.so.1"), Path("/opt/aws/neuron/lib/libnrt.so"))
+_CACHE: Final = "/var/tmp/neuron-compile-cache"
 _OLDEST: Final = (2, 14)
 
 
@@ -61,6 +63,11 @@ class Trainium:
     def environment(self, release: str) -> Mapping[str, str]:
         """Nothing is set: the backend is swept as the machine configures it, and its variables are recorded."""
         return {}
+
+    def compile_cache(self) -> str:
+        """The compiler's cache: --cache_dir in NEURON_CC_FLAGS, else NEURON_COMPILE_CACHE_URL, else the default."""
+        flag = re.search(r"--cache_dir[= ](\S+)", os.environ.get("NEURON_CC_FLAGS", ""))
+        return flag[1] if flag else os.environ.get("NEURON_COMPILE_CACHE_URL") or _CACHE
 
     def activate(self, release: str) -> Device:
         """Import torch-neuronx and find its trackers. UsageError says the first thing that is missing."""

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import cast
 
+from conformance import settings
 from conformance.simulator import table
 from conformance.targets import Check, Device, Target
 from conformance.targets.tracked import Namespace, TrackedDevice
@@ -36,6 +37,10 @@ class Simulated:
     def environment(self, release: str) -> Mapping[str, str]:
         """Keeps a real torch_neuronx, should one be installed, from claiming the device's name."""
         return {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+
+    def compile_cache(self) -> str:
+        """The folder that the simulated compiler uses."""
+        return os.environ.get("NEURON_COMPILE_CACHE_URL") or str(settings.load().cache / "neff")
 
     def activate(self, release: str) -> Device:
         """Register the simulated device under the table of a release."""

@@ -48,7 +48,7 @@ def finish(lab: Lab) -> None:
     assert "not_run" not in outcomes.values()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
 def test_a_supervisor_killed_at_any_moment_leaves_no_orphans_and_a_run_that_resumes(lab: Lab, seed: int) -> None:
     lab.plan(*MIXED)
     process = start(lab)
@@ -62,7 +62,7 @@ def test_a_supervisor_killed_at_any_moment_leaves_no_orphans_and_a_run_that_resu
     assert all(not each.flaky or name == "flakycrash-0" for name, each in lab.results().items())
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
 def test_children_killed_at_random_cost_at_most_the_test_they_were_in(lab: Lab, seed: int) -> None:
     lab.plan(*MIXED)
     process = start(lab)
@@ -95,7 +95,7 @@ def test_a_fork_server_killed_in_the_middle_is_replaced_and_nothing_is_charged(l
     assert set(lab.outcomes().values()) == {"pass"}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupted_run_says_how_to_go_on_and_is_finished_by_resume(lab: Lab, number: signal.Signals) -> None:
     lab.plan(*MIXED)
     process = start(lab)

@@ -56,7 +56,12 @@ class FakeTarget:
     def environment(self, release: str) -> Mapping[str, str]:
         return {"FAKE_RELEASE": release}
 
+    def compile_cache(self) -> str:
+        return str(state() / "cache")
+
     def activate(self, release: str) -> FakeDevice:
+        if os.environ.get("NEURON_RT_RESET_CORES") == "1" and not (state() / "broken").exists():
+            (state() / "poisoned").unlink(missing_ok=True)
         core = os.environ.get("NEURON_RT_VISIBLE_CORES", "")
         with (state() / "activations").open("a") as file:
             file.write(f"{core}\n")
