@@ -76,7 +76,8 @@ def _unsupported(table: Table, fallback: bool) -> Iterator[Refusal]:
         if entry.mode in modes:
             code, text = ("NCC_EUOC002", "unsupported operator") if entry.ops else ("NCC_ESPP004", "unsupported dtype")
             code = compiler_code(entry.reason) or code
-            yield Refusal(code=code, text=text, reason=entry.reason, ops=entry.ops, dtypes=entry.dtypes)
+            reason = entry.reason.removeprefix(f"[{code}] ")
+            yield Refusal(code=code, text=text, reason=reason, ops=entry.ops, dtypes=entry.dtypes)
 
 
 def clear_metrics() -> None:
@@ -127,7 +128,7 @@ def _check(nodes: Sequence[Node], module: GraphModule, table: Table) -> None:
     for node in nodes:
         for refusal in _STATE.refusals:
             if _matches(refusal, node):
-                raise CompilationError(f"[{refusal.code}] {refusal.text}: {node.target} ({refusal.reason})")
+                raise CompilationError(f"[{refusal.code}] {refusal.text}: {node.target}: {refusal.reason}")
     _check_limits(nodes, table.compiler)
 
 
@@ -162,13 +163,16 @@ def _matches(refusal: Refusal, node: Node) -> bool:
         return False
     if not refusal.dtypes:
         return True
-    seen = {str(value.dtype).removeprefix("torch.") for value in _around(node) if isinstance(value, torch.Tensor)}
-    return bool(seen & set(refusal.dtypes))
+    return any(str(dtype).removeprefix("torch.") in refusal.dtypes for dtype in _dtypes(node))
 
 
-def _around(node: Node) -> Iterator[torch.Tensor | torch.SymInt]:
-    for each in (node, *node.all_input_nodes):
-        yield from _values(each)
+def _dtypes(node: Node) -> Iterator[torch.dtype]:
+    """What the eager table looks at too: the dtypes of the arguments, and the one that is asked for."""
+    for each in node.all_input_nodes:
+        yield from (value.dtype for value in _values(each) if isinstance(value, torch.Tensor))
+    asked = node.kwargs.get("dtype")
+    if isinstance(asked, torch.dtype):
+        yield asked
 
 
 def base_name(node: Node) -> str:

@@ -132,6 +132,12 @@ def test_a_dtype_without_arithmetic_is_refused_by_the_compiler(start: Start) -> 
     assert code_of(caught.value) == "NCC_ESPP004"
 
 
+def test_a_limit_of_dtypes_is_one_of_arguments_and_not_of_answers(start: Start) -> None:
+    device = start('[[entry]]\nops = ["topk"]\ndtypes = ["int64"]\nmode = "failing"\nreason = "[NCC_EVRF013] no"\n')
+    compiled(lambda a: a.topk(2)[0], torch.ones(3).to("neuron"))
+    assert device.executed_ops() == {"aten::topk"}
+
+
 def test_a_reason_with_a_code_of_its_own_keeps_it(start: Start) -> None:
     start('[[entry]]\nops = ["mm"]\ndtypes = ["int64"]\nmode = "failing"\nreason = "[NCC_EVRF035] no"\n')
     x = torch.ones(2, 2, dtype=torch.int64).to("neuron")
