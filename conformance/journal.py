@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import msgspec
 
@@ -160,12 +160,33 @@ def decode(line: bytes) -> Record | None:
 
 def read(path: Path) -> Iterator[Record]:
     """All whole records of one journal, in order."""
-    data = path.read_bytes()
+    return iter(_parse(path.read_bytes(), _DECODER))
+
+
+def ends(data: bytes) -> list[End]:
+    """The ended attempts among the records of one journal, in order: half the work of reading them all."""
+    lines = [line for line in data.split(b"\n") if line.startswith(_END)]
+    return _parse(b"\n".join(lines), _END_DECODER)
+
+
+_END = b'{"e":"end"'
+_END_DECODER: msgspec.json.Decoder[End] = msgspec.json.Decoder(End)
+_R = TypeVar("_R")
+
+
+def _parse(data: bytes, decoder: msgspec.json.Decoder[_R]) -> list[_R]:
     try:
         # One call for the whole file is three times as fast as one a line, and a journal is seldom torn.
-        yield from _DECODER.decode_lines(data)
+        return decoder.decode_lines(data)
     except (msgspec.DecodeError, ValueError):
-        yield from (record for line in data.split(b"\n") if line and (record := decode(line)) is not None)
+        return [record for line in data.split(b"\n") for record in _whole(line, decoder)]
+
+
+def _whole(line: bytes, decoder: msgspec.json.Decoder[_R]) -> list[_R]:
+    try:
+        return [decoder.decode(line)]
+    except (msgspec.DecodeError, ValueError):
+        return []
 
 
 class Follower:

@@ -1,18 +1,18 @@
 """A run's folder as columns: what ingest needs of every planned test, in plan order."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance import plan, record
+from conformance import journal, plan, record
 from conformance.errors import UsageError
 from conformance.journal import End
-from conformance.outcomes import FLAKY, Outcome, Phase, RanOn, settle
-from conformance.plan import PlannedTest, RunHeader
+from conformance.outcomes import Outcome, Phase, RanOn, settle, status_byte
+from conformance.plan import Decision, PlannedTest, RunHeader
 from conformance.record import RunFolder
 from conformance.store.vectors import RAN_ON, STAGES, encode_seconds
 
@@ -49,24 +49,28 @@ class Columns:
     digest: str
 
     def texts(self, name: str) -> list[str]:
-        """A column of phrases, as stored: "rule", "cause", "code", "message" or "fallback"."""
-        take = _TEXTS[name]
-        return [take(each) for each in self.shown]
+        """A column of phrases, as recorded: "rule", "cause", "code", "message" or "fallback"."""
+        if name == "fallback":
+            return [fallback_phrase(each.f) if each.f else "" for each in self.shown]
+        return list(map(attrgetter(_FIELDS[name]), self.shown))
 
     def sides(self) -> dict[str, NDArray[np.generic]]:
         """The columns of numbers: ran_on, stage, attempts and the seconds of each phase that was measured."""
         places = {word: number for number, word in enumerate(RAN_ON)}
         stages = {word: number for number, word in enumerate(STAGES)}
-        size = len(self.shown)
+        size, measured = len(self.shown), [each.d for each in self.shown]
         made: dict[str, NDArray[np.generic]] = {
-            "ran_on": np.fromiter((places[each.on] for each in self.shown), np.uint8, size),
-            "stage": np.fromiter((stages[each.s] for each in self.shown), np.uint8, size),
+            "ran_on": np.fromiter([places[each.on] for each in self.shown], np.uint8, size),
+            "stage": np.fromiter([stages[each.s] for each in self.shown], np.uint8, size),
             "attempts": self.attempts,
         }
-        for phase in Phase:
-            seconds = np.fromiter((each.d.get(phase, 0.0) for each in self.shown), np.float64, size)
-            made[f"seconds.{phase.value}"] = encode_seconds(seconds)
+        for phase in set().union(*measured) & {each.value for each in Phase}:
+            seconds = np.fromiter([each.get(phase, 0.0) for each in measured], np.float64, size)
+            made[f"seconds.{phase}"] = encode_seconds(seconds)
         return made
+
+
+_FIELDS = {"rule": "r", "cause": "c", "code": "k", "message": "m"}
 
 
 def storable(text: str) -> str:
@@ -81,101 +85,108 @@ def fallback_phrase(ops: Iterable[str]) -> str:
     return "\n".join(sorted(ops))
 
 
-_TEXTS: dict[str, Callable[[End], str]] = {
-    "rule": lambda end: end.r,
-    "cause": lambda end: end.c,
-    "code": lambda end: end.k,
-    "message": lambda end: end.m,
-    "fallback": lambda end: fallback_phrase(end.f) if end.f else "",
-}
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Files:
+    """The bytes of a run's folder, read once, so that what is hashed is what is stored."""
+
+    folder: RunFolder
+    header: RunHeader
+    journals: tuple[bytes, ...]
+    digest: str
 
 
-def read(folder: RunFolder) -> Columns:
-    """Read a run's folder. Raises UsageError when it is not one, or when plan and header disagree."""
+def load(folder: RunFolder) -> Files:
+    """Read a run's files. Raises UsageError when the folder is not a run's."""
     header = folder.read_header()
     try:
-        tests = plan.read(folder.plan)
-        attempts = record.read_attempts(folder)
+        journals = tuple(each.read_bytes() for each in sorted(folder.journals.glob("*.jsonl")))
+        whole = hashlib.blake2b(folder.header.read_bytes() + folder.plan.read_bytes(), digest_size=16)
     except OSError as error:
         raise UsageError(f"{folder.path} is not the folder of a run: {error}") from error
-    if not header.supervised:
-        record.close_open(attempts)
-    keys = [storable(each.key) for each in tests]
-    _require_sound(folder, header, keys)
-    return _join(folder, header, tests, keys, attempts.ended)
+    for each in journals:
+        whole.update(each)
+    return Files(folder=folder, header=header, journals=journals, digest=whole.hexdigest())
 
 
-def _require_sound(folder: RunFolder, header: RunHeader, keys: Sequence[str]) -> None:
-    if header.planned != len(keys):
-        raise UsageError(
-            f"{folder.path} is damaged: its plan has {len(keys)} tests and run.json says {header.planned}; run it again"
-        )
-    if len(set(keys)) != len(keys):
-        raise UsageError(f"{folder.path} is damaged: two planned tests have one identity; run it again")
-
-
-def _join(
-    folder: RunFolder,
-    header: RunHeader,
-    tests: Sequence[PlannedTest],
-    keys: Sequence[str],
-    ended: dict[str, dict[int, End]],
-) -> Columns:
-    shown: list[End] = []
-    status, counted = np.zeros(len(tests), np.uint8), np.ones(len(tests), np.uint8)
-    kept: list[Attempted] = []
-    for place, test in enumerate(tests):
-        made = _ends(test, ended)
-        outcome, flaky = (made[0].o, False) if len(made) == 1 else settle(each.o for each in made)
-        shown.append(_shown(made, outcome))
-        status[place] = outcome | (FLAKY if flaky else 0)
-        counted[place] = min(len(made), 255)
-        if test.decided is None and (len(made) > 1 or outcome in _KEPT):
-            kept.extend(Attempted(place=place, end=each) for each in made)
+def read(files: Files) -> Columns:
+    """A run as columns. Raises UsageError when its plan and its header disagree."""
+    tests = plan.read(files.folder.plan)
+    keys = [each.key for each in tests]
+    _require_sound(files, keys)
+    joined = _join(tests, keys, _ended(files))
     return Columns(
-        header=header, tests=tests, keys=keys, status=status, definition=definitions(tests), shown=shown,
-        attempts=counted, kept=kept, finished=max((each.at for each in shown), default=0.0) or header.started,
-        digest=_digest(folder, shown, kept),
+        header=files.header, tests=tests, keys=[storable(each) for each in keys],
+        status=np.array(joined.status, np.uint8), definition=definitions(tests), shown=joined.shown,
+        attempts=np.minimum(joined.attempts, 255).astype(np.uint8), kept=joined.kept,
+        finished=max((each.at for each in joined.shown), default=0.0) or files.header.started, digest=files.digest,
     )  # fmt: skip
 
 
-def _ends(test: PlannedTest, ended: dict[str, dict[int, End]]) -> list[End]:
-    if (decided := test.decided) is not None:
-        return [
-            End(t=test.key, n=1, at=0.0, o=decided.outcome, r=decided.rule, on=RanOn.NONE, m=decided.reason)
-        ]  # fmt: skip
-    numbered = ended.get(test.key)
-    if not numbered:
-        return []
-    return list(numbered.values()) if len(numbered) == 1 else [numbered[each] for each in sorted(numbered)]
+def _require_sound(files: Files, keys: Sequence[str]) -> None:
+    path, said = files.folder.path, files.header.planned
+    if said != len(keys):
+        raise UsageError(f"{path} is damaged: its plan has {len(keys)} tests and run.json says {said}; run it again")
+    if len({storable(each) for each in keys}) != len(keys):
+        raise UsageError(f"{path} is damaged: two planned tests have one identity; run it again")
 
 
-_NOT_RUN = End(t="", n=0, at=0.0, o=Outcome.NOT_RUN)
+def _ended(files: Files) -> Mapping[str, tuple[End, ...]]:
+    """Every test's attempts in the order of their numbers."""
+    if not files.header.supervised:
+        attempts = record.read_attempts(files.folder)
+        record.close_open(attempts)
+        return {key: _in_order(numbered) for key, numbered in attempts.ended.items()}
+    ends = [each for data in files.journals for each in journal.ends(data)]
+    single = {each.t: (each,) for each in ends}
+    if len(single) == len(ends):
+        return single
+    numbered: dict[str, dict[int, End]] = {}
+    for each in ends:
+        numbered.setdefault(each.t, {})[each.n] = each
+    return {key: _in_order(found) for key, found in numbered.items()}
 
 
-def _shown(made: Sequence[End], outcome: Outcome) -> End:
-    for each in made:
-        if each.o is outcome:
-            return each
-    return _NOT_RUN
+def _in_order(numbered: Mapping[int, End]) -> tuple[End, ...]:
+    return tuple(numbered[each] for each in sorted(numbered))
+
+
+@dataclass(slots=True)
+class _Joined:
+    """Columns while they grow: the record that each outcome comes from, its byte, attempts made, attempts kept."""
+
+    shown: list[End] = field(default_factory=list)
+    status: list[int] = field(default_factory=list)
+    attempts: list[int] = field(default_factory=list)
+    kept: list[Attempted] = field(default_factory=list)
+
+
+def _join(tests: Sequence[PlannedTest], keys: Sequence[str], ended: Mapping[str, tuple[End, ...]]) -> _Joined:
+    joined = _Joined()
+    for place, (test, key) in enumerate(zip(tests, keys, strict=True)):
+        made = ended.get(key, ()) if test.decided is None else (_decided(test.decided),)
+        if len(made) == 1:
+            end, outcome, flaky = made[0], made[0].o, False
+        else:
+            outcome, flaky = settle(each.o for each in made)
+            end = next((each for each in made if each.o is outcome), _NEVER_RUN)
+        joined.shown.append(end)
+        joined.status.append(status_byte(outcome, flaky))
+        joined.attempts.append(len(made))
+        if test.decided is None and (len(made) > 1 or outcome in _KEPT):
+            joined.kept.extend(Attempted(place=place, end=each) for each in made)
+    return joined
+
+
+_NEVER_RUN = End(t="", n=0, at=0.0, o=Outcome.NOT_RUN)
+
+
+def _decided(made: Decision) -> End:
+    return End(t="", n=1, at=0.0, o=made.outcome, r=made.rule, on=RanOn.NONE, m=made.reason)
 
 
 def definitions(tests: Iterable[PlannedTest]) -> NDArray[np.uint64]:
     """Eight bytes a test of what its definition hash says; zero is never one of them."""
-    whole = b"".join(
-        hashlib.blake2b(each.definition.encode("utf-8", "replace"), digest_size=8).digest() for each in tests
-    )
+    hashed = hashlib.blake2b
+    whole = b"".join([hashed(each.definition.encode("utf-8", "replace"), digest_size=8).digest() for each in tests])
     hashes: NDArray[np.uint64] = np.maximum(np.frombuffer(whole, "<u8"), 1).astype(np.uint64)
     return hashes
-
-
-def _digest(folder: RunFolder, shown: Iterable[End], kept: Iterable[Attempted]) -> str:
-    """What the run says, as a hash: equal when nothing would change by storing it again."""
-    encoder, whole = msgspec.json.Encoder(), hashlib.blake2b(digest_size=16)
-    whole.update(folder.header.read_bytes())
-    whole.update(folder.plan.read_bytes())
-    for each in shown:
-        whole.update(encoder.encode(each))
-    for row in kept:
-        whole.update(encoder.encode(row.end))
-    return whole.hexdigest()

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from conformance.errors import UsageError
+from conformance.errors import StoreError, UsageError
 from conformance.outcomes import Outcome
 from conformance.record import RunFolder
-from conformance.store import columns, phrases, rows
-from conformance.store.columns import Columns, storable
+from conformance.store import columns, rows
+from conformance.store.columns import Columns, Files, storable
 from conformance.store.numbers import number_tests
-from conformance.store.phrases import Cursor, Kind
+from conformance.store.phrases import Cursor
+from conformance.store.runs import find_run
 from conformance.store.store import Store
-from conformance.store.vectors import PHRASES, counts, flaky
+from conformance.store.vectors import PHRASES
 
 _LOCK: Final = 7_201_954_002
 """Key of the advisory lock that lets one ingest at a time write: numbers stay dense, and nobody can deadlock."""
@@ -42,13 +43,18 @@ def ingest(store: Store, folder: Path) -> Ingested:
     is not a run's, StoreError when the database refuses.
     """
     began = time.perf_counter()
-    with _no_collection():
-        read = columns.read(RunFolder(path=folder))
-        unchanged = _write(store, read, folder)
-    counted = counts(read.status)
+    files = columns.load(RunFolder(path=folder))
+    with store.raw() as cursor:
+        unchanged = _stored(cursor, files)
+    if not unchanged:
+        with _no_collection():
+            _write(store, columns.read(files), files)
+    run = find_run(store, storable(files.header.run))
+    if run is None:
+        raise StoreError(f"run {files.header.run!r} was deleted while it was stored: store it again")
     return Ingested(
-        run=read.header.run, planned=len(read.tests), counts=counted, flaky=flaky(read.status),
-        sealed=Outcome.NOT_RUN not in counted, unchanged=unchanged, seconds=time.perf_counter() - began,
+        run=run.uid, planned=run.planned, counts=dict(run.counts), flaky=run.flaky, sealed=run.sealed,
+        unchanged=unchanged, seconds=time.perf_counter() - began,
     )  # fmt: skip
 
 
@@ -64,37 +70,27 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _write(store: Store, read: Columns, folder: Path) -> bool:
-    """Write everything in one transaction; True when the store had it already."""
+def _write(store: Store, read: Columns, files: Files) -> None:
+    """Write everything in one transaction, unless another process has stored the same meanwhile."""
     with store.raw() as cursor:
         cursor.execute("SET LOCAL statement_timeout = '10min'")
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        if _stored(cursor, read):
-            return True
+        if _stored(cursor, files):
+            return
         places = number_tests(cursor, read)
-        numbers = phrases.intern(cursor, _phrases(read))
-        run = rows.replace_run(cursor, read, folder)
-        rows.write_vectors(cursor, run, read, numbers, places)
-        rows.write_attempts(cursor, run, read, numbers, places)
-    return False
+        texts = {name: read.texts(name) for name in PHRASES}
+        numbers = rows.number_phrases(cursor, texts, read.kept)
+        run = rows.replace_run(cursor, read, files.folder.path)
+        rows.write_vectors(cursor, run, read, rows.coded(texts, numbers), places)
+        rows.write_attempts(cursor, run, read.kept, numbers, places)
 
 
-def _stored(cursor: Cursor, read: Columns) -> bool:
-    row = cursor.execute(
-        "SELECT digest, target, release FROM run WHERE uid = %s", (storable(read.header.run),)
-    ).fetchone()
+def _stored(cursor: Cursor, files: Files) -> bool:
+    """Whether the store has exactly this. Raises UsageError when the run's id names another run."""
+    header = files.header
+    row = cursor.execute("SELECT digest, target, release FROM run WHERE uid = %s", (storable(header.run),)).fetchone()
     if row is None:
         return False
-    if row[1:] != (read.header.target, read.header.release):
-        raise UsageError(f"run {read.header.run!r} is stored already, for {row[1]} {row[2]}: ids name one run for ever")
-    return bool(row[0] == read.digest)
-
-
-def _phrases(read: Columns) -> set[tuple[Kind, str]]:
-    wanted: set[tuple[Kind, str]] = set()
-    for name in PHRASES:
-        wanted |= {(Kind[name.upper()], storable(each)) for each in set(read.texts(name))}
-    for row in read.kept:
-        texts = (row.end.r, row.end.c, row.end.k, row.end.m, columns.fallback_phrase(row.end.f))
-        wanted |= {(Kind[name.upper()], storable(each)) for name, each in zip(PHRASES, texts, strict=True)}
-    return wanted
+    if row[1:] != (storable(header.target), storable(header.release)):
+        raise UsageError(f"run {header.run!r} is stored already, for {row[1]} {row[2]}: ids name one run for ever")
+    return bool(row[0] == files.digest)

@@ -15,6 +15,14 @@ _ROW = np.dtype([("fields", ">i2"), ("l1", ">i4"), ("digest", "V16"), ("l2", ">i
 _HEADER = 19
 """Bytes before the first row of a binary COPY: signature, flags, length of the extension."""
 
+_SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+
+_NEW = np.dtype(
+    [("fields", ">i2"), ("length_id", ">i4"), ("id", ">i4"), ("length_digest", ">i4"), ("digest", "V16")]
+    + [pair for part in PARTS for pair in ((f"length_{part.name.lower()}", ">i4"), (part.name.lower(), ">i4"))]
+)
+"""A new test's row in a binary COPY up to its key: number of fields, then each with its length in front."""
+
 _TRAILER = 2
 """Bytes after the last row: a field count of -1."""
 
@@ -48,16 +56,34 @@ def number_tests(cursor: Cursor, read: Columns) -> NDArray[np.int32]:
 
 
 def _store(cursor: Cursor, read: Columns, missing: Sequence[int], digests: Sequence[bytes], first: int) -> None:
-    parts = {place: [storable(each) for each in _parts(read.tests[place].id)] for place in missing}
-    wanted = {pair for texts in parts.values() for pair in zip(PARTS, texts, strict=True)}
-    numbers = phrases.intern(cursor, wanted)
-    with cursor.copy(
-        "COPY test (id, digest, suite, file, cls, op, variant, dtype, kind, key) FROM STDIN (FORMAT binary)"
-    ) as copied:
-        copied.set_types(["int4", "bytea", *["int4"] * len(PARTS), "text"])
-        for offset, place in enumerate(missing):
-            codes = [numbers[pair] for pair in zip(PARTS, parts[place], strict=True)]
-            copied.write_row((first + offset, digests[place], *codes, read.keys[place]))
+    parts = [list(map(storable, _parts(read.tests[place].id))) for place in missing]
+    columns = list(zip(*parts, strict=True))
+    numbers = phrases.intern(
+        cursor, {(part, each) for part, column in zip(PARTS, columns, strict=True) for each in column}
+    )
+    fixed = np.zeros(len(missing), _NEW)
+    fixed["fields"] = 3 + len(PARTS)
+    for field in _NEW.names or ():
+        if field.startswith("length_"):
+            fixed[field] = _NEW.fields[field.replace("length_", "")][0].itemsize
+    fixed["id"] = np.arange(first, first + len(missing))
+    fixed["digest"] = np.frombuffer(b"".join([digests[place] for place in missing]), "V16")
+    for part, column in zip(PARTS, columns, strict=True):
+        fixed[part.name.lower()] = [numbers[part, each] for each in column]
+    _copy(cursor, fixed, [read.keys[place].encode() for place in missing])
+
+
+def _copy(cursor: Cursor, fixed: NDArray[np.void], keys: Sequence[bytes]) -> None:
+    """A binary COPY whose rows are put together by numpy: a tenth of the time of one call a row."""
+    raw, width = fixed.tobytes(), fixed.dtype.itemsize
+    rows = [
+        part
+        for place, key in enumerate(keys)
+        for part in (raw[place * width : (place + 1) * width], len(key).to_bytes(4, "big"), key)
+    ]
+    names = ", ".join(each.name.lower() for each in PARTS)
+    with cursor.copy(f"COPY test (id, digest, {names}, key) FROM STDIN (FORMAT binary)") as copied:
+        copied.write(_SIGNATURE + b"".join(rows) + b"\xff\xff")
 
 
 def _parts(test: TestId) -> tuple[str, ...]:

@@ -95,19 +95,10 @@ ALTER TABLE blob ALTER body SET STORAGE EXTERNAL;
 """
 """What is packed already is not packed again, and a slice of a status vector reads one test of one run."""
 
-SEARCH = """
-DO $$ BEGIN
-    CREATE EXTENSION IF NOT EXISTS pg_trgm;
-    CREATE INDEX test_search ON test USING gin (key gin_trgm_ops);
-EXCEPTION WHEN OTHERS THEN
-    RAISE NOTICE 'pg_trgm is not available: search reads every test';
-END $$;
-"""
-
 
 def upgrade() -> None:
     """Create everything."""
-    for part in (TABLES, STORAGE, SEARCH):
+    for part in (TABLES, STORAGE):
         op.execute(part)
 
 
