@@ -56,8 +56,7 @@ class Wider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     reason: str
     ops: frozenset[str]
     dtypes: frozenset[str]
-    absolute: float
-    relative: float
+    tolerance: Tolerance
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -139,17 +138,20 @@ def tolerances(op: Any) -> dict[torch.dtype, Tolerance]:
     for decorator in _decorators(op):
         for dtype, given in decorator.d.items():
             absolute, relative = (given.atol, given.rtol) if hasattr(given, "atol") else (given, 0.0)
-            _widen(found, dtype, absolute, relative)
+            _widen(found, dtype, Tolerance(absolute=absolute, relative=relative))
     for each in data().wider:
         if op.full_name in each.ops:
             for name in each.dtypes:
-                _widen(found, getattr(torch, name), each.absolute, each.relative)
+                _widen(found, getattr(torch, name), each.tolerance)
     return found
 
 
-def _widen(found: dict[torch.dtype, Tolerance], dtype: torch.dtype, absolute: float, relative: float) -> None:
+def _widen(found: dict[torch.dtype, Tolerance], dtype: torch.dtype, wider: Tolerance) -> None:
     before = found.get(dtype) or BY_DTYPE.get(dtype, EXACT)
-    found[dtype] = Tolerance(absolute=max(before.absolute, absolute), relative=max(before.relative, relative))
+    found[dtype] = Tolerance(
+        absolute=max(before.absolute, wider.absolute), relative=max(before.relative, wider.relative),
+        of_largest=max(before.of_largest, wider.of_largest),
+    )  # fmt: skip
 
 
 def _decorators(op: Any) -> list[Any]:

@@ -11,10 +11,18 @@ from torch import Tensor
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tolerance:
-    """A value is right when |got - want| <= absolute + relative * |want|. NaN equals NaN."""
+    """A value is right when |got - want| <= absolute + relative * |want| + of_largest * max(|want|). NaN equals NaN.
+
+    The last term is for sums of products in half precision: their error goes with the addends, not with the sum.
+    """
 
     absolute: float
     relative: float
+    of_largest: float = 0.0
+
+    def __str__(self) -> str:
+        largest = f" + {self.of_largest:g} * largest" if self.of_largest else ""
+        return f"{self.absolute:g} + {self.relative:g} * |value|{largest}"
 
 
 EXACT: Final = Tolerance(absolute=0.0, relative=0.0)
@@ -130,11 +138,18 @@ def _compare_values(got: Tensor, want: Tensor, tolerance: Tolerance, place: str)
         fine = _comparable(got) == _comparable(want)
     else:
         # An infinite error is within an infinite allowance: only equality makes an infinity right.
-        near = torch.isfinite(error) & (error <= tolerance.absolute + tolerance.relative * other.abs())
-        fine = near | (one == other)
+        fine = (torch.isfinite(error) & (error <= _allowed(other, tolerance))) | (one == other)
     fine |= torch.isnan(one) & torch.isnan(other)
     if not bool(fine.all()):
         raise MismatchError(_worst(one, other, error, fine, tolerance, place))
+
+
+def _allowed(want: Tensor, tolerance: Tolerance) -> Tensor:
+    size = want.abs()
+    allowed = tolerance.absolute + tolerance.relative * size
+    if tolerance.of_largest and size.numel():
+        allowed = allowed + tolerance.of_largest * size.nan_to_num(nan=0.0, posinf=0.0).max()
+    return allowed
 
 
 def _worst(got: Tensor, want: Tensor, error: Tensor, fine: Tensor, tolerance: Tolerance, place: str) -> str:
@@ -149,5 +164,5 @@ def _worst(got: Tensor, want: Tensor, error: Tensor, fine: Tensor, tolerance: To
     return (
         f"values of {place} differ from the CPU's\n"
         f"{wrong} of {want.numel()} elements; worst at {list(index)}: {one!r} instead of {other!r}, absolute error "
-        f"{absolute:.3g}, relative {relative:.3g} (allowed {tolerance.absolute:g} + {tolerance.relative:g} * |value|)"
+        f"{absolute:.3g}, relative {relative:.3g} (allowed {tolerance})"
     )

@@ -6,6 +6,8 @@ from typing import Any, Final
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from conformance.suites.ops.moving import tensors
+
 NO_KERNEL: Final = frozenset(
     {
         "aten::empty", "aten::empty_like", "aten::empty_strided", "aten::empty_permuted", "aten::new_empty",
@@ -33,8 +35,9 @@ class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch lea
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        self.count += _works_on_elements(func, args)
-        return func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        self.count += _works_on_elements(func, args) and _has_elements(result)
+        return result
 
 
 def _works_on_elements(func: Any, args: tuple[Any, ...]) -> bool:
@@ -43,6 +46,11 @@ def _works_on_elements(func: Any, args: tuple[Any, ...]) -> bool:
     if func._schema.name in FOR_COMPLEX:
         return bool(args and args[0].dtype.is_complex)
     return func._schema.name not in NO_KERNEL
+
+
+def _has_elements(result: Any) -> bool:
+    found = tensors(result)
+    return not found or any(each.numel() for each in found)
 
 
 def computes(call: Callable[[], Any]) -> bool:

@@ -50,7 +50,7 @@ def run(trial: Trial) -> None:
 
 
 def _one(trial: Trial, device: Side, reference: Side) -> None:
-    call, process = reference.call, trial.process(reference.call)
+    call, process = reference.call, trial.differentiated(reference.call)
     wanted = trial.reference(reference.forward)
     if not differentiable(wanted) or not reference.inputs():
         trial.tried -= 1

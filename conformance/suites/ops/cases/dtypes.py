@@ -2,12 +2,13 @@
 
 import itertools
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import torch
 
 from conformance import codes
-from conformance.suites.ops import samples
+from conformance.outcomes import Phase
+from conformance.suites.ops import catalogue, samples
 from conformance.suites.ops.compare import MismatchError
 from conformance.suites.ops.samples import Call
 from conformance.suites.ops.trial import Refused, Trial, attempted, first_line
@@ -30,12 +31,13 @@ def run(trial: Trial) -> None:
     refused: dict[str, str] = {}
     unclaimed: list[str] = []
     for dtype in _tried(trial):
-        name = str(dtype).removeprefix("torch.")
+        name = catalogue.short(dtype)
         why = _refusal(trial, dtype)
         if name in trial.claimed and why:
             refused[name] = why
         elif name not in trial.claimed and why == "":
             unclaimed.append(name)
+    trial.sample = None
     if refused:
         told = "; ".join(f"{name}: {why}" for name, why in refused.items())
         raise MismatchError(f"claimed but refused: {', '.join(refused)}\n{told}")
@@ -56,13 +58,27 @@ def _refusal(trial: Trial, dtype: torch.dtype) -> str | None:
         if isinstance(attempted(lambda: call.on(trial.op)), Refused):  # noqa: B023  # called at once
             continue
         asked = True
-        got = trial.on_device(lambda: attempted(lambda: moved.on(trial.op)))  # noqa: B023
+        got = _answer(trial, moved, watched=catalogue.short(dtype) in trial.claimed)
         if isinstance(got, Refused):
             if codes.is_infra(str(got.error)):
                 raise got.error
             return f"{type(got.error).__name__}: {first_line(got.error)}"
-        trial.see_computing(call, trial.op)
     return "" if asked else None
+
+
+def _answer(trial: Trial, call: Call, *, watched: bool) -> Any:
+    """The device's answer or refusal. Where the ops of an unclaimed dtype ran says nothing about the claim."""
+
+    def run() -> Any:
+        return attempted(lambda: call.on(trial.op))
+
+    if not watched:
+        got = trial.timed(Phase.EXECUTE, run)
+        trial.device.synchronize()
+        return got
+    got = trial.on_device(run)
+    trial.see_computing(call.moved("cpu"), trial.op)
+    return got
 
 
 def _first(trial: Trial, dtype: torch.dtype) -> Iterator[Call]:
