@@ -119,8 +119,9 @@ def start(loaded: library.Library) -> None:
         raise UsageError(f"the fault file {path} counts attempts or poisons the device: set {STATE} to a folder")
     if os.environ.get(RESET_CORES) == "1":
         reset()
-    _STATE.hook = library.HOOK(_on_op) if _STATE.faults else library.HOOK(0)
-    loaded.call("hook", _STATE.hook)
+    hook = library.HOOK(_on_op) if _STATE.faults else library.HOOK(0)
+    loaded.call("hook", hook)
+    _STATE.hook = hook  # kept: the library holds its address, and held the last one's until now
     if any(_strikes(number, fault, 0) for number, fault in _of_kind("busy")):
         raise RuntimeError(_BUSY)
 

@@ -232,5 +232,40 @@ def test_the_second_derivative_of_a_convolution_is_right() -> None:
     torch.testing.assert_close(gradient("neuron"), gradient("cpu"))
 
 
+# Module level: TorchScript reads a function's source, and does so without its annotations being postponed.
+def indexed(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+    y = x[i] + 1
+    x[i] = y * 2
+    return x[1:, 0].sum() + y.sum()
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*torch.jit:FutureWarning")
+def test_torchscript_indexes_as_eager_does() -> None:
+    script = torch.jit.script(indexed)
+    for _ in range(3):  # the profiling executor changes the graph after its first runs
+        x, i = torch.arange(16.0).reshape(4, 4), torch.tensor([0, 2])
+        expected = indexed(x.clone(), i)
+        torch.testing.assert_close(script(x.to("neuron"), i.to("neuron")).cpu(), expected)
+        torch.testing.assert_close(script(x.to("neuron"), i).cpu(), expected)
+
+
+def test_a_step_of_training_is_that_of_the_cpu() -> None:
+    def trained(where: str) -> list[torch.Tensor]:
+        torch.manual_seed(0)
+        model = nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, dropout=0.0, batch_first=True)
+        inputs = torch.randn(2, 3, 8).to(where)
+        model = model.to(where)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+        for _ in range(2):
+            optimizer.zero_grad()
+            model(inputs).square().sum().backward()
+            optimizer.step()
+        return [each.detach().cpu() for each in model.parameters()]
+
+    for ours, theirs in zip(trained("neuron"), trained("cpu"), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
 def test_a_healthy_device_passes_its_probe(device: Device) -> None:
     assert device.probe() is None

@@ -13,11 +13,37 @@ namespace neuronsim {
 
 using torch::jit::Stack;
 
+// By the elements and not by the type: TorchScript makes lists of optional tensors whose type says something else.
+inline bool holds_tensors(const c10::IValue& value) {
+  if (!value.isList()) return false;
+  const auto elements = value.toListRef();
+  return std::any_of(elements.begin(), elements.end(), [](const c10::IValue& each) { return each.isTensor(); });
+}
+
+template <class Change>
+c10::IValue changed(const c10::IValue& value, Change change) {
+  auto old = value.toList();
+  c10::impl::GenericList made(old.elementType());
+  made.reserve(old.size());
+  for (const auto& each : value.toListRef()) made.push_back(each.isTensor() ? c10::IValue(change(each.toTensor())) : each);
+  return made;
+}
+
 // What the arguments of a call are: dtypes on the device, and whether any tensor is there.
 struct Seen {
   uint64_t dtypes = 0;
   bool on_device = false, on_cpu = false;
   int misplaced = -1;  // argument with a CPU tensor that the device cannot read
+
+  // The tensors of an index may stay on the CPU, as on every device: theirs is a list of optional tensors.
+  void list(const c10::IValue& value, const c10::Argument& argument, int index) {
+    const bool indices = argument.type()->expectRef<c10::ListType>().getElementType()->kind() == c10::TypeKind::OptionalType;
+    for (const auto& each : value.toListRef()) {
+      if (!each.isTensor()) continue;
+      if (!indices) tensor(each.toTensor(), argument, index);
+      else on_device |= each.toTensor().is_privateuseone();
+    }
+  }
 
   void tensor(const Tensor& tensor, const c10::Argument& argument, int index) {
     if (!tensor.defined()) return;
@@ -42,12 +68,8 @@ inline Seen look(const c10::FunctionSchema& schema, const c10::IValue* args, con
     const auto& value = args[i];
     const auto& argument = schema.arguments()[i];
     if (value.isTensor()) seen.tensor(value.toTensor(), argument, i);
-    else if (value.isTensorList())
-      for (const auto& each : value.toListRef()) seen.tensor(each.toTensor(), argument, i);
+    else if (holds_tensors(value)) seen.list(value, argument, i);
     else if (i == op.dtype_arg && value.isInt()) seen.dtypes |= 1ull << value.toInt();
-    else if (value.isOptionalTensorList())
-      for (const auto& each : value.toListRef())
-        if (each.isTensor() && each.toTensor().is_privateuseone()) seen.on_device = true;
   }
   return seen;
 }
@@ -68,15 +90,8 @@ inline void check_places(const Seen& seen, const c10::FunctionSchema& schema, co
 inline void to_cpu(c10::IValue& value, const c10::Argument& argument, Aliases& aliases) {
   if (value.isTensor()) {
     value = aliases.to_cpu(value.toTensor());
-  } else if (value.isTensorList()) {
-    c10::List<Tensor> list;
-    for (const auto& each : value.toListRef()) list.push_back(aliases.to_cpu(each.toTensor()));
-    value = std::move(list);
-  } else if (value.isOptionalTensorList()) {
-    c10::List<std::optional<Tensor>> list;
-    for (const auto& each : value.toListRef())
-      list.push_back(each.isTensor() ? std::optional<Tensor>(aliases.to_cpu(each.toTensor())) : std::nullopt);
-    value = std::move(list);
+  } else if (holds_tensors(value)) {
+    value = changed(value, [&](const Tensor& each) { return aliases.to_cpu(each); });
   } else if (value.isDevice()) {
     check_index(value.toDevice());
     if (value.toDevice().is_privateuseone()) value = Device(c10::kCPU);
@@ -100,17 +115,12 @@ inline void spoil(Tensor tensor) {
 }
 
 inline void to_device(c10::IValue& value, Aliases& aliases, bool wrong) {
-  if (value.isTensor()) {
-    if (wrong) spoil(value.toTensor());
-    value = aliases.to_device(value.toTensor());
-  } else if (value.isTensorList()) {
-    c10::List<Tensor> list;
-    for (const auto& each : value.toListRef()) {
-      if (wrong) spoil(each.toTensor());
-      list.push_back(aliases.to_device(each.toTensor()));
-    }
-    value = std::move(list);
-  }
+  auto change = [&](const Tensor& each) {
+    if (wrong) spoil(each);
+    return aliases.to_device(each);
+  };
+  if (value.isTensor()) value = change(value.toTensor());
+  else if (holds_tensors(value)) value = changed(value, change);
 }
 
 // Ops like native_dropout draw from the CPU's default generator; give it the device's state for the call.
