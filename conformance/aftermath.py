@@ -89,6 +89,8 @@ class Aftermath:
         self._return(left.batch, left.rest)
 
     def _crash(self, left: Remains, test: OpenTest) -> Attempt:
+        if left.end.status == ChildExit.BROKEN:
+            return deaths.left_suite(test, left.log, left.now)
         return deaths.crash(test, left.end, left.log, left.now, alone=self.ledger.is_suspect(test.key))
 
     def _suspect(self, slot: Slot, left: Remains, test: OpenTest, attempt: Attempt) -> None:
@@ -143,9 +145,11 @@ class Aftermath:
             self.queue.alone(test)
 
     def _retry_spoiled(self, slot: Slot, left: Remains) -> None:
-        spoiled = left.watch.lost_to_machine
-        if spoiled:
-            slot.spoil(left.watch.ended[spoiled[-1]].m or "tests are lost to the machine", left.now)
-        for key in spoiled:
-            if key in self.ledger.tests and self.ledger.may_try_again(key):
-                self.queue.later(self.ledger.tests[key])
+        """The first test that was lost may have made the device sick, so it is run again by itself, at the end."""
+        spoiled = [test for test in left.batch.tests if test.key in left.watch.lost_to_machine]
+        if not spoiled:
+            return
+        slot.spoil(left.watch.ended[spoiled[0].key].m or "tests are lost to the machine", left.now)
+        if self.ledger.may_try_again(spoiled[0].key):
+            self.queue.later(spoiled[0])
+        self.queue.give_back(spoiled[1:])

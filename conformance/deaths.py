@@ -21,6 +21,15 @@ def crash(test: OpenTest, end: Exit, log: str, now: float, *, alone: bool) -> At
     )  # fmt: skip
 
 
+def left_suite(test: OpenTest, log: str, now: float) -> Attempt:
+    """The attempt at a test whose exception no suite should let through, as KeyboardInterrupt or a fault of the suite."""
+    last = next((line for line in reversed(log.splitlines()) if line.strip()), "no traceback was written")
+    return Attempt(
+        outcome=Outcome.ERROR, rule="left-suite", ran_on=RanOn.UNKNOWN, stage=test.stage, seconds=test.phases(now),
+        message=f"an exception left the suite: {last}", cause=last, detail=log,
+    )  # fmt: skip
+
+
 def timeout(test: OpenTest, limit: Overdue, limits: Limits, log: str, now: float) -> Attempt:
     """The attempt at a test that was killed for the time it took."""
     compiling = limit is Overdue.COMPILE

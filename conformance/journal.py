@@ -6,7 +6,7 @@ what a killed process leaves; it is passed over.
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -95,9 +95,13 @@ def clean(text: str, longest: int) -> str:
 
 
 class Journal:
-    """Appends records to one file. Use as a context manager; not shared between processes."""
+    """Appends records to one file. Use as a context manager; not shared between processes.
 
-    def __init__(self, path: Path) -> None:
+    `ended` is called after each attempt is written, with its outcome.
+    """
+
+    def __init__(self, path: Path, ended: Callable[[Outcome], None] | None = None) -> None:
+        self._ended = ended
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._encoder = msgspec.json.Encoder()
@@ -123,6 +127,8 @@ class Journal:
     def end(self, key: str, attempt: Attempt, number: int = 1) -> None:
         """Record how an attempt ended."""
         self._write(end_record(key, number, attempt))
+        if self._ended is not None:
+            self._ended(attempt.outcome)
 
     def note(self, state: str, why: str = "") -> None:
         """Record what befell the process itself."""

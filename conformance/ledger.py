@@ -33,11 +33,6 @@ class Ledger:
                 self._unconfirmed.add(key)
             self.counts[test.decided.outcome if test.decided else self._outcome(key)] += 1
 
-    @property
-    def done(self) -> int:
-        """Planned tests that have their outcome."""
-        return len(self.tests) - self.counts[Outcome.NOT_RUN]
-
     def number(self, key: str) -> int:
         """Attempts made at a test."""
         return max(self._made[key], default=0)
@@ -54,7 +49,8 @@ class Ledger:
         return key in self._unconfirmed
 
     def may_try_again(self, key: str) -> bool:
-        """Whether a test that the machine spoiled gets another attempt."""
+        """Whether a test that the machine has just spoiled gets another attempt. Counts, so ask once a time."""
+        self._infra[key] += 1
         return self._infra[key] < MOST_INFRA
 
     def take(self, key: str, number: int, outcome: Outcome) -> None:
@@ -63,7 +59,6 @@ class Ledger:
             return
         before = self._outcome(key)
         self._made[key][number] = outcome
-        self._infra[key] += outcome is Outcome.INFRA
         if outcome is not Outcome.INFRA:
             self._unconfirmed.discard(key)
         self.counts[before] -= 1

@@ -43,13 +43,18 @@ class Meter:
     def __post_init__(self) -> None:
         self.whole = self.queue.seconds
 
+    def _running(self) -> list[str]:
+        batches = [(slot.batch, slot.watch) for slot in self.slots if slot.batch is not None and slot.watch is not None]
+        waiting = [test.key for batch, watch in batches for test in batch.tests if test.key not in watch.ended]
+        return waiting + [slot.suspect.test.key for slot in self.slots if slot.suspect is not None and not slot.batch]
+
+    @property
+    def done(self) -> int:
+        """Tests that nothing more will be done about."""
+        return len(self.ledger.tests) - len(self.queue) - len(self._running())
+
     def _left(self) -> float:
-        running = 0.0
-        for slot in self.slots:
-            if slot.batch is not None and slot.watch is not None:
-                ended = slot.watch.ended
-                running += sum(self.queue.seconds_of(test.key) for test in slot.batch.tests if test.key not in ended)
-        return self.queue.seconds + running
+        return self.queue.seconds + sum(map(self.queue.seconds_of, self._running()))
 
     def estimate(self, now: float) -> float | None:
         """Seconds left, from the expected work and the speed so far; None before anything can be said."""
@@ -61,7 +66,7 @@ class Meter:
         """`1200/6121 tests  pass 1100 · fallback 100  about 3 min left`."""
         seconds = self.estimate(now)
         left = f"  about {duration(seconds)} left" if seconds is not None and seconds >= 1 else ""
-        return f"{self.ledger.done}/{len(self.ledger.tests)} tests  {words(self.ledger.counts)}{left}"
+        return f"{self.done}/{len(self.ledger.tests)} tests  {words(self.ledger.counts)}{left}"
 
 
 def words(counts: Counter[Outcome]) -> str:
@@ -78,12 +83,16 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def _pause(elapsed: float) -> float:
+    """Seconds between two lines: one at first, up to ten in a long run, whose log is to stay readable."""
+    return min(10.0, max(1.0, elapsed / 20))
+
+
 @dataclass(slots=True)
 class Lines:
     """Progress without a terminal."""
 
     out: TextIO
-    every: float = 1.0
     _meter: Meter | None = None
     _shown: float = 0.0
     _last: str = ""
@@ -94,7 +103,7 @@ class Lines:
 
     def tick(self, now: float) -> None:
         """Print a line when one is due and there is news."""
-        if self._meter is None or now - self._shown < self.every:
+        if self._meter is None or now - self._shown < _pause(now - self._meter.started):
             return
         self._shown = now
         self._print(now)
@@ -135,7 +144,7 @@ class Bar:
         assert self._meter is not None
         grid = Table.grid(padding=(0, 1))
         total = max(1, len(self._meter.ledger.tests))
-        grid.add_row(ProgressBar(total=total, completed=self._meter.ledger.done, width=40))
+        grid.add_row(ProgressBar(total=total, completed=self._meter.done, width=40))
         grid.add_row(self._meter.line(now))
         return grid
 

@@ -38,6 +38,7 @@ class Queue:
         self._seconds = _estimates(planned, durations)
         self._workers = workers
         self._alone: deque[PlannedTest] = deque()
+        self._later: deque[PlannedTest] = deque()
         self._halves: deque[tuple[PlannedTest, ...]] = deque()
         self._suites: dict[str, deque[PlannedTest]] = {}
         for test in sorted(planned, key=lambda each: -self._seconds[each.key]):
@@ -46,7 +47,8 @@ class Queue:
         self.seconds = sum(self._seconds.values())
 
     def __len__(self) -> int:
-        return len(self._alone) + sum(map(len, self._halves)) + sum(map(len, self._suites.values()))
+        singles = len(self._alone) + len(self._later)
+        return singles + sum(map(len, self._halves)) + sum(map(len, self._suites.values()))
 
     def seconds_of(self, key: str) -> float:
         """How long this test is expected to take."""
@@ -55,8 +57,7 @@ class Queue:
     def take(self) -> Batch | None:
         """The next batch; None when nothing waits."""
         if self._alone:
-            test = self._take(self._alone)
-            return Batch(suite=test.id.suite, tests=(test,), alone=True)
+            return self._single(self._alone)
         if self._halves:
             half = self._halves.popleft()
             self.seconds -= sum(self._seconds[test.key] for test in half)
@@ -64,7 +65,11 @@ class Queue:
         for suite, waiting in self._suites.items():
             if waiting:
                 return Batch(suite=suite, tests=self._cut(waiting))
-        return None
+        return self._single(self._later) if self._later else None
+
+    def _single(self, waiting: deque[PlannedTest]) -> Batch:
+        test = self._take(waiting)
+        return Batch(suite=test.id.suite, tests=(test,), alone=True)
 
     def give_back(self, tests: Iterable[PlannedTest]) -> None:
         """Put back tests that a child did not come to; they are next."""
@@ -79,8 +84,8 @@ class Queue:
         self.seconds += sum(self._seconds[test.key] for test in tests)
 
     def later(self, test: PlannedTest) -> None:
-        """Put a test at the end of its suite."""
-        self._suites.setdefault(test.id.suite, deque()).append(test)
+        """Have this test run by itself, after all the others."""
+        self._later.append(test)
         self.seconds += self._seconds[test.key]
 
     def alone(self, test: PlannedTest) -> None:

@@ -18,6 +18,7 @@ from conformance import jobs, plan, suites, targets
 from conformance.errors import ConformanceError
 from conformance.jobs import Answer, ChildExit, Collect, Place, Shard, Survey
 from conformance.journal import Journal
+from conformance.outcomes import Outcome
 from conformance.suites import Bench
 from conformance.targets import Device
 
@@ -99,7 +100,7 @@ def _survey(job: Survey) -> Answer:
 
 def _run(job: Shard) -> int:
     try:
-        with Journal(Path(job.journal)) as journal:
+        with Journal(Path(job.journal), ended=_leave_if_spoiled) as journal:
             return _run_journalled(job, journal)
     except OSError as error:
         traceback.print_exc()
@@ -107,6 +108,12 @@ def _run(job: Shard) -> int:
     except BaseException:
         traceback.print_exc()
         return ChildExit.BROKEN
+
+
+def _leave_if_spoiled(outcome: Outcome) -> None:
+    """After a test was lost to the machine the next ones would be too: the supervisor is to look at the device."""
+    if outcome is Outcome.INFRA:
+        os._exit(ChildExit.STOPPED)
 
 
 def _run_journalled(job: Shard, journal: Journal) -> int:

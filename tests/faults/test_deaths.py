@@ -26,14 +26,14 @@ def test_a_crash_costs_one_test_is_named_with_its_signal_and_confirmed_alone(lab
 
 
 def test_adjacent_crashers_and_other_ways_to_die_converge_in_one_run(lab: Lab) -> None:
-    deadly = ["segv-0", "segv-1", "segv-2", "abort-0", "kill-0", "exit0-0", "native-0", "leave-0"]
+    deadly = ["segv-0", "segv-1", "segv-2", "abort-0", "kill-0", "exit0-0", "native-0"]
     lab.plan(*many("pass", 5), *deadly, "pass-last")
     done = lab.run("-n", "1")
     outcomes = lab.outcomes()
     assert done.code == 0, done.err
     assert only(outcomes, deadly) == {"crash"}
     assert only(outcomes, outcomes.keys() - set(deadly)) == {"pass"}
-    assert done.document["outcomes"] == {"pass": 6, "crash": 8}
+    assert done.document["outcomes"] == {"pass": 6, "crash": 7}
 
 
 def test_a_test_that_passes_when_it_is_alone_is_a_flaky_crash(lab: Lab) -> None:
@@ -68,6 +68,15 @@ def test_tests_that_their_suite_never_starts_end_as_errors_and_not_in_a_loop(lab
     assert results["never-0"].outcome is Outcome.ERROR
     assert "without starting this test" in results["never-0"].shown.message
     assert results["diebefore-0"].outcome is Outcome.CRASH
+    assert only(lab.outcomes(), ["pass-0", "pass-1"]) == {"pass"}
+
+
+def test_an_exception_that_leaves_the_suite_is_an_error_of_the_test_it_was_in(lab: Lab) -> None:
+    lab.plan("pass-0", "leave-0", "pass-1")
+    assert lab.run("-n", "1").code == 0
+    result = lab.results()["leave-0"]
+    assert (result.outcome, result.shown.rule) == (Outcome.ERROR, "left-suite")
+    assert "LookupError: a bug in the suite" in result.shown.message
     assert only(lab.outcomes(), ["pass-0", "pass-1"]) == {"pass"}
 
 
