@@ -33,7 +33,7 @@ def environment(home: Path) -> dict[str, str]:
     return {**kept, "CONFORMANCE_HOME": str(home)}
 
 
-def command(*arguments: str, target: str = "sim") -> list[str]:
+def command_line(*arguments: str, target: str = "sim") -> list[str]:
     """The command line of a session; without a target, of plain pytest."""
     chosen = ["--conformance-target", target, "--conformance-release", RELEASE] if target else []
     return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, *arguments]
@@ -43,7 +43,7 @@ def session(home: Path, *arguments: str, target: str = "sim") -> Session:
     """Run pytest; the run is recorded in `home`/run."""
     where = home / "run"
     done = subprocess.run(
-        command("--conformance-run", str(where), *arguments, target=target),
+        command_line("--conformance-run", str(where), *arguments, target=target),
         capture_output=True, text=True, errors="replace", env=environment(home), cwd=FILES.parents[1], check=False,
         timeout=300,
     )  # fmt: skip

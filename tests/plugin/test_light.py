@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.plugin.sessions import command, environment
+from tests.plugin.sessions import command_line, environment
 
 
 def test_importing_the_plugin_imports_nothing_that_pytest_has_not() -> None:
@@ -23,7 +23,7 @@ def test_without_a_target_no_run_is_recorded_and_torch_stays_out(tmp_path: Path)
         "    assert not {'torch', 'msgspec', 'conformance.pytest_hooks'} & set(sys.modules)\n"
     )
     done = subprocess.run(
-        command("-c", "/dev/null", str(tmp_path), target=""), capture_output=True, text=True, check=False,
+        command_line("-c", "/dev/null", str(tmp_path), target=""), capture_output=True, text=True, check=False,
         env=environment(tmp_path / "home"), cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugin.sessions import FILES, command, environment
+from tests.plugin.sessions import FILES, command_line, environment
 
 
 def refused(tmp_path: Path, *arguments: str, target: str = "sim") -> str:
     done = subprocess.run(
-        command(*arguments, target=target), capture_output=True, text=True, check=False,
+        command_line(*arguments, target=target), capture_output=True, text=True, check=False,
         env=environment(tmp_path / "home"), cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
