@@ -42,9 +42,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("convolution_backward_overrideable", convolution_backward);
 }
 
-// Ops that are composite, but that a device has kernels for and its users know by name.
+// Ops that are composite, but that a device has kernels for and its users know by name, or whose composite looks for
+// a kernel by device.
 bool has_own_kernel(const std::string& name) {
-  return name == "aten::convolution" || name == "aten::convolution_backward" || name == "aten::_convolution";
+  static const std::vector<std::string> kNames{"aten::convolution", "aten::convolution_backward", "aten::_convolution",
+                                               "aten::conj_physical_"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
