@@ -54,11 +54,11 @@ def _refusal(trial: Trial, dtype: torch.dtype) -> str | None:
     """Why the device refuses the dtype; "" when it does not, None when the CPU cannot tell."""
     asked = False
     for call in trial.chosen(_first(trial, dtype)):
-        moved = trial.move(call)
-        if isinstance(attempted(lambda: call.on(trial.op)), Refused):  # noqa: B023  # called at once
+        reference = call.moved("cpu")
+        if isinstance(attempted(lambda: reference.on(trial.op)), Refused):  # noqa: B023  # called at once
             continue
         asked = True
-        got = _answer(trial, moved, watched=catalogue.short(dtype) in trial.claimed)
+        got = _answer(trial, call, watched=catalogue.short(dtype) in trial.claimed)
         if isinstance(got, Refused):
             if codes.is_infra(str(got.error)):
                 raise got.error
@@ -69,15 +69,17 @@ def _refusal(trial: Trial, dtype: torch.dtype) -> str | None:
 def _answer(trial: Trial, call: Call, *, watched: bool) -> Any:
     """The device's answer or refusal. Where the ops of an unclaimed dtype ran says nothing about the claim."""
 
+    moved = trial.move(call)
+
     def run() -> Any:
-        return attempted(lambda: call.on(trial.op))
+        return attempted(lambda: moved.on(trial.op))
 
     if not watched:
         got = trial.timed(Phase.EXECUTE, run)
         trial.device.synchronize()
         return got
     got = trial.on_device(run)
-    trial.see_computing(call.moved("cpu"), trial.op)
+    trial.see_computing(call, trial.op)
     return got
 
 
