@@ -22,7 +22,7 @@ def crash(test: OpenTest, end: Exit, log: str, now: float, *, alone: bool) -> At
 
 
 def left_suite(test: OpenTest, log: str, now: float) -> Attempt:
-    """The attempt at a test whose exception no suite should let through, as KeyboardInterrupt or a fault of the suite."""
+    """The attempt at a test whose exception left the suite: a KeyboardInterrupt, or a fault of the suite."""
     last = next((line for line in reversed(log.splitlines()) if line.strip()), "no traceback was written")
     return Attempt(
         outcome=Outcome.ERROR, rule="left-suite", ran_on=RanOn.UNKNOWN, stage=test.stage, seconds=test.phases(now),

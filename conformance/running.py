@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from conformance import durations, environment, leases, plan, targets
@@ -141,18 +141,11 @@ class Runner:
             self.progress.close()
 
 
-def request_of(header: RunHeader, workers: int, limits: Limits) -> Request:
-    """The request that a run was started with, under new workers and limits."""
-    target = targets.get(header.target)
-    targets.choose_release(target, header.release)
-    return Request(target=target, release=header.release, selection=header.selection, workers=workers, limits=limits)
-
-
-def only(request: Request, keys: Sequence[str], suites: Sequence[str]) -> Request:
-    """The same request for these tests alone."""
-    chosen = Selection(suites=tuple(suites), profile=request.selection.profile, tests=request.selection.tests,
-                       keys=tuple(keys))  # fmt: skip
-    return replace(request, selection=chosen)
+def request_of(target: str, release: str, selection: Selection, workers: int, limits: Limits) -> Request:
+    """A request for what an earlier run had. Raises UsageError when the target no longer has the release."""
+    found = targets.get(target)
+    targets.choose_release(found, release)
+    return Request(target=found, release=release, selection=selection, workers=workers, limits=limits)
 
 
 def _header(run: str, request: Request, tests: Sequence[PlannedTest], device: dict[str, str]) -> RunHeader:

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from conformance import plan, settings, targets
-from conformance.cli import screen
-from conformance.cli.wishes import find_folder, latest_folder
+from conformance.cli import earlier, screen
 from conformance.errors import ExitCode, UsageError
 from conformance.outcomes import Attempt
 from conformance.plan import Selection
@@ -67,7 +66,7 @@ def repro(test: str, run: str | None, target: str | None, release: str | None, s
 def _wanted(known: Settings, test: str, run: str | None, target: str | None, release: str | None) -> Wanted:
     if run is None and target is not None and test.count("::") == 3:
         return Wanted(key=test, target=target, release=release)
-    folder = find_folder(known, run) if run else latest_folder(known)
+    folder = earlier.folder(known, run) if run else earlier.latest(known)
     header = folder.read_header()
     key = unique([each.key for each in plan.read(folder.plan)], test, header.run)
     same = target is None or target == header.target

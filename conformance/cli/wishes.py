@@ -3,22 +3,17 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from conformance import environment, suites, targets
+from conformance.cli import earlier
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome
-from conformance.pairs import SIDE, Side
 from conformance.plan import Selection
-from conformance.record import RunFolder, read_results
-from conformance.running import Request, only, request_of
+from conformance.record import RunFolder
+from conformance.running import Request, request_of
 from conformance.settings import Settings
 from conformance.watch import Limits
-
-RERUN: Final = frozenset({each for each, side in SIDE.items() if side is Side.FAILURE} - {Outcome.XFAIL}) | {
-    Outcome.XPASS
-}
-"""What `--failed-of` runs again: failures that nobody foresaw, and expected failures that did not come."""
 
 _FIXED = ("target", "release", "suite", "ops", "tests", "profile")
 
@@ -56,16 +51,17 @@ class Wishes:
 
     def resumed(self, settings: Settings) -> RunFolder | None:
         """The run to go on with, if one is named."""
-        return find_folder(settings, self.resume) if self.resume else None
+        return earlier.folder(settings, self.resume) if self.resume else None
 
     def request(self, settings: Settings) -> Request:
         """The checked request. Raises UsageError for anything unknown or contradictory."""
         workers = self.workers or environment.cores()
         if (folder := self.resumed(settings)) is not None:
-            self._require_nothing_else()
-            return request_of(folder.read_header(), workers, self.limits)
+            self._require_nothing_else("resume")
+            header = folder.read_header()
+            return request_of(header.target, header.release, header.selection, workers, self.limits)
         if self.failed_of:
-            return self._failed(find_folder(settings, self.failed_of), workers)
+            return self._failed(settings, self.failed_of, workers)
         return self._new(workers)
 
     def _new(self, workers: int) -> Request:
@@ -93,39 +89,21 @@ class Wishes:
         # Suite upstream has nothing to collect until it is given test files.
         return tuple(each for each in suites.names() if each != "upstream" or self.tests)
 
-    def _failed(self, folder: RunFolder, workers: int) -> Request:
-        header = folder.read_header()
-        failed = [each.test.id for each in read_results(folder) if each.outcome in RERUN]
-        if not failed:
-            raise UsageError(f"nothing failed in run {header.run}: there is nothing to run again")
-        before = request_of(header, workers, self.limits)
-        return only(before, [each.key for each in failed], list(dict.fromkeys(each.suite for each in failed)))
+    def _failed(self, settings: Settings, run: str, workers: int) -> Request:
+        self._require_nothing_else("failed_of")
+        target, release, selection = earlier.failed(settings, run)
+        return request_of(target, release, selection, workers, self.limits)
 
-    def _require_nothing_else(self) -> None:
-        given = [name for name in (*_FIXED, "failed_of") if getattr(self, name)]
+    def _require_nothing_else(self, option: str) -> None:
+        given = [name for name in (*_FIXED, "resume", "failed_of") if getattr(self, name) and name != option]
         if given:
-            raise UsageError(f"--{given[0].replace('_', '-')} cannot be changed by --resume: leave it out")
+            name, other = (each.replace("_", "-") for each in (given[0], option))
+            raise UsageError(f"--{name} cannot be given with --{other}, which takes it from the earlier run")
 
 
 def split(given: Iterable[str]) -> tuple[str, ...]:
     """Words from options that may be repeated and may hold commas."""
     return tuple(word.strip() for each in given for word in each.split(",") if word.strip())
-
-
-def find_folder(settings: Settings, run: str) -> RunFolder:
-    """The folder of a run, by its id or its path. Raises UsageError when there is none."""
-    for path in (settings.runs / run, Path(run)):
-        if (path / "run.json").is_file():
-            return RunFolder(path=path)
-    raise UsageError(f"there is no run {run!r} in {settings.runs}: `conformance runs` lists them")
-
-
-def latest_folder(settings: Settings) -> RunFolder:
-    """The newest run's folder. Raises UsageError when there is none."""
-    found = sorted(settings.runs.glob("*/run.json"), key=lambda path: path.stat().st_mtime)
-    if not found:
-        raise UsageError(f"there is no run in {settings.runs} yet: start one with `conformance run`")
-    return RunFolder(path=found[-1].parent)
 
 
 def _outcome(word: str) -> Outcome:

@@ -1,6 +1,7 @@
 """Bad input is one sentence on stderr, exit 2, and leaves nothing behind."""
 
 import json
+import shutil
 
 import pytest
 
@@ -22,7 +23,7 @@ FAKE = ("run", "--target", "fake", "--suite", "fake")
         (("run", "--target", "fake", "-n", "0"), "0"),
         (("run", "--target", "fake", "--timeout", "soon"), "soon"),
         (("run", "--resume", "nothing"), "there is no run 'nothing'"),
-        (("run", "--failed-of", "nothing"), "'nothing'"),
+        (("run", "--failed-of", "x", "--target", "fake"), "--target cannot be given with --failed-of"),
         (("run", "--resume", "nothing", "--target", "fake"), "nothing"),
         (("repro", "add"), "there is no run in"),
         (("targets", "moon"), "unknown target 'moon'"),
@@ -89,6 +90,20 @@ def test_failed_of_runs_again_what_failed_and_nothing_else(lab: Lab) -> None:
     assert done.document["planned"] == 2
     assert lab.outcomes() == {"fail-0": "fail", "flakycrash-0": "pass"}
     assert not lab.folders()[1].read_header().selection.whole
+
+
+@pytest.mark.slow
+def test_failed_of_takes_a_stored_run_whose_folder_is_gone(lab: Lab) -> None:
+    lab.plan("pass-0", "fail-0")
+    assert lab.call(*FAKE, "-n", "1").code == 0
+    run = lab.folders()[0].path
+    shutil.rmtree(run)
+    done = lab.run("--failed-of", run.name, "-n", "1")
+    lab.call("db", "stop")
+    assert done.code == 0, done.err
+    assert lab.outcomes() == {"fail-0": "fail"}
+    assert "neither a stored run" in lab.run("--failed-of", "nothing").last
+    lab.call("db", "stop")
 
 
 def test_repro_runs_one_test_alone_and_prints_the_command(lab: Lab) -> None:

@@ -1,0 +1,72 @@
+"""Earlier runs: their folders, and what failed in them, from the store where a folder is gone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from conformance.errors import UsageError
+from conformance.outcomes import Outcome, TestId
+from conformance.pairs import SIDE, Side
+from conformance.plan import Selection
+from conformance.record import RunFolder, read_results
+from conformance.settings import Settings
+
+RERUN: Final = frozenset({each for each, side in SIDE.items() if side is Side.FAILURE} - {Outcome.XFAIL}) | {
+    Outcome.XPASS
+}
+"""What `--failed-of` runs again: failures that nobody foresaw, and expected failures that did not come."""
+
+
+Chosen = tuple[str, str, Selection]
+"""Target, release and selection of a run."""
+
+
+def folder(settings: Settings, run: str) -> RunFolder:
+    """The folder of a run, by its id or its path. Raises UsageError when there is none."""
+    if (found := _existing(settings, run)) is not None:
+        return found
+    raise UsageError(f"there is no run {run!r} in {settings.runs}: `conformance runs` lists them")
+
+
+def latest(settings: Settings) -> RunFolder:
+    """The newest run's folder. Raises UsageError when there is none."""
+    found = sorted(settings.runs.glob("*/run.json"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise UsageError(f"there is no run in {settings.runs} yet: start one with `conformance run`")
+    return RunFolder(path=found[-1].parent)
+
+
+def _existing(settings: Settings, run: str) -> RunFolder | None:
+    for path in (settings.runs / run, Path(run)):
+        if (path / "run.json").is_file():
+            return RunFolder(path=path)
+    return None
+
+
+def failed(settings: Settings, run: str) -> Chosen:
+    """What to run so that the failures of a run are run again. Raises UsageError when it had none, or is unknown."""
+    found = _existing(settings, run)
+    if found is None:
+        return _failed_in_store(run)
+    header = found.read_header()
+    ids = [each.test.id for each in read_results(found) if each.outcome in RERUN]
+    return header.target, header.release, _again(header.run, header.selection, ids)
+
+
+def _failed_in_store(name: str) -> Chosen:
+    # Imported late: SQLAlchemy is not needed for a run that is still on the disk.
+    from conformance import store
+
+    with store.open_store() as opened:
+        run = store.resolve(opened, name).run
+        page = store.outcome_rows(opened, run, store.Filter(outcomes=RERUN), limit=max(1, run.planned))
+    return run.target, run.release, _again(run.uid, run.selection, [row.id for row in page.rows])
+
+
+def _again(run: str, before: Selection, failed: Sequence[TestId]) -> Selection:
+    if not failed:
+        raise UsageError(f"nothing failed in run {run}: there is nothing to run again")
+    return Selection(
+        suites=tuple(dict.fromkeys(each.suite for each in failed)), profile=before.profile, tests=before.tests,
+        keys=tuple(each.key for each in failed),
+    )  # fmt: skip
