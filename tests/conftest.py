@@ -15,6 +15,9 @@ from conformance import cli
 from conformance.settings import Settings
 from conformance.store import Store, connect, open_store, postgres
 from conformance.store.cluster import Cluster, cluster
+from tests.browsers import pytest_collection_modifyitems as pytest_collection_modifyitems
+from tests.browsers import pytest_report_collectionfinish as pytest_report_collectionfinish
+from tests.sites import Site, seed, serving
 
 _NUMBERS = itertools.count(1)
 
@@ -93,6 +96,17 @@ def store(settings: Settings) -> Iterator[Store]:
     """An open, empty store."""
     with open_store(settings) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def site(server: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A running dashboard over a database with a handful of runs; nobody writes to it."""
+    folder = tmp_path_factory.mktemp("site")
+    _statement(server, "CREATE DATABASE site TEMPLATE blank")
+    with open_store(Settings(home=folder, cache=folder, database_url=_url(server, "site"))) as opened:
+        seed(opened, folder)
+        with serving(opened) as running:
+            yield running
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Final
+from urllib.parse import quote
 
 import msgspec
 from fastapi import APIRouter, Request, Response
@@ -70,13 +71,18 @@ def _fields(data: Any) -> dict[str, object]:
 
 
 def _html(request: Request, view: View) -> Response:
-    twin = request.url.replace(path=f"{request.url.path.rstrip('/') or '/runs'}.json")
     values = {
         "title": view.title, "simulated": view.simulated, "data": view.data, **view.extra,
-        "twin": f"{twin.path}?{twin.query}" if twin.query else twin.path,
+        "twin": _twin(request),
     }  # fmt: skip
     body = frame.render(view.template, values).encode("utf-8", "backslashreplace")
     return tagged(request, body, "text/html; charset=utf-8", _REVALIDATE)
+
+
+def _twin(request: Request) -> str:
+    # The path is decoded already: a run's id may have any character in it.
+    path = f"{quote(request.scope['path'].rstrip('/'), errors='replace')}.json"
+    return f"{path}?{request.url.query}" if request.url.query else path
 
 
 def tagged(request: Request, body: bytes, media_type: str, caching: str) -> Response:
