@@ -12,12 +12,10 @@ from typing import Any, Final
 import torch
 from torch.fx import GraphModule, Node
 
-from conformance import settings
 from conformance.codes import compiler_code
-from conformance.simulator import faults, library
+from conformance.simulator import faults, library, neff
 from conformance.simulator.table import Compiler, Refusal, Table
 
-CACHE_URL: Final = "NEURON_COMPILE_CACHE_URL"
 TIME_SCALE: Final = "CONFORMANCE_SIM_COMPILE_SCALE"
 """Modelled compile seconds are slept times this; 0, the default, only records them."""
 
@@ -183,7 +181,7 @@ def base_name(node: Node) -> str:
 
 def _modelled(module: GraphModule, nodes: Sequence[Node], table: Table) -> Metric:
     key = _key(module, table)
-    kept = _cache() / f"{key}.neff.json"
+    kept = neff.folder() / f"{key}.neff.json"
     limits, warm = table.compiler, kept.exists()
     seconds = limits.seconds_warm if warm else limits.seconds_base + limits.seconds_node * len(nodes)
     if not warm:
@@ -200,10 +198,6 @@ def _key(module: GraphModule, table: Table) -> str:
         shapes = [(tuple(v.shape), str(v.dtype)) for v in _values(node) if isinstance(v, torch.Tensor)]
         whole.update(f"{node.op} {node.target} {node.args} {node.kwargs} {shapes}\n".encode())
     return whole.hexdigest()
-
-
-def _cache() -> Path:
-    return Path(os.environ.get(CACHE_URL) or settings.load().cache / "neff")
 
 
 def _keep(path: Path, content: dict[str, object]) -> None:

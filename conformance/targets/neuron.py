@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -74,7 +75,7 @@ class Trainium:
         for check in self.checks():
             if not check.present:
                 raise UsageError(f"target {self.name!r} needs {check.name}: {check.remedy}")
-        return TrackedDevice(backend=_trackers(self.name), facts=_facts)
+        return TrackedDevice(backend=_trackers(self.name), facts=facts)
 
 
 def _instance(name: str) -> Check:
@@ -134,14 +135,25 @@ def find_trackers(modules: tuple[Any, ...], name: str) -> Namespace:
     return cast(Namespace, SimpleNamespace(**found))
 
 
-def _facts() -> Mapping[str, str]:
-    set_here = {variable: os.environ[variable] for variable in VARIABLES if variable in os.environ}
+def facts() -> Mapping[str, str]:
+    """Versions and the variables in force, recorded with a run."""
     return {
         "backend": "torch-neuronx",
         "torch-neuronx": version("torch-neuronx"),
         "torch": version("torch"),
-        **set_here,
+        **_defaults(),
+        **{variable: os.environ[variable] for variable in VARIABLES if variable in os.environ},
     }
+
+
+def _defaults() -> Mapping[str, str]:
+    """What the two fallback variables mean when they are unset: the wheel's own default, and the documented one."""
+    try:
+        build = import_module("torch_neuronx._build_config")
+        only = str(build.DEFAULT_FALLBACK_ONLY_FOR_UNIMPLEMENTED)
+    except (ImportError, AttributeError):
+        only = "unknown: this build does not say"
+    return {VARIABLES[0]: f"{only} (the build's default)", VARIABLES[1]: "1 (documented default)"}
 
 
 def target(name: str) -> Target:

@@ -8,8 +8,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import cast
 
-from conformance import settings
-from conformance.simulator import table
+from conformance.simulator import neff, table
 from conformance.targets import Check, Device, Target
 from conformance.targets.tracked import Namespace, TrackedDevice
 
@@ -40,7 +39,7 @@ class Simulated:
 
     def compile_cache(self) -> str:
         """The folder that the simulated compiler uses."""
-        return os.environ.get("NEURON_COMPILE_CACHE_URL") or str(settings.load().cache / "neff")
+        return str(neff.folder())
 
     def activate(self, release: str) -> Device:
         """Register the simulated device under the table of a release."""

@@ -1,5 +1,7 @@
 """The dynamo backend takes modelled time, keeps a cache and refuses with documented codes."""
 
+from pathlib import Path
+
 import pytest
 import torch
 import torch._dynamo
@@ -8,7 +10,7 @@ from torch._dynamo.exc import BackendCompilerFailed
 from conformance import classify
 from conformance.outcomes import Outcome
 from conformance.simulator.activate import DISABLE_FALLBACK
-from conformance.targets import Device
+from conformance.targets import Device, sim
 from tests.simulator.conftest import Start
 
 REFUSE = """
@@ -59,6 +61,18 @@ def test_the_second_compilation_of_a_graph_is_warm_and_another_shape_or_table_is
         seen.append((graph.warm, graph.compile_seconds))
     assert [warm for warm, _ in seen] == [False, True, False, False]
     assert seen[1][1] == pytest.approx(0.25)
+
+
+def test_the_cache_is_where_the_compiler_flags_say(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start()
+    compiled(torch.sin, torch.ones(3).to("neuron"))
+    monkeypatch.setenv("NEURON_CC_FLAGS", f"--lnc=1 --cache_dir={tmp_path / 'flagged'}")
+    torch._dynamo.reset()
+    compiled(torch.sin, torch.ones(3).to("neuron"))
+    assert len(list((tmp_path / "neff").iterdir())) == len(list((tmp_path / "flagged").iterdir())) == 1
+    assert sim.target("sim").compile_cache() == str(tmp_path / "flagged")
 
 
 def test_the_backward_graph_is_compiled_too(start: Start) -> None:

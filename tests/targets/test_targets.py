@@ -82,6 +82,19 @@ def test_the_placeholder_of_the_public_index_is_not_taken_for_the_backend(
     assert present or installed in check.remedy
 
 
+def test_the_effective_fallback_values_of_the_real_backend_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neuron, "version", lambda name: "2.14.3.0")
+    config = SimpleNamespace(DEFAULT_FALLBACK_ONLY_FOR_UNIMPLEMENTED="1")
+    monkeypatch.setitem(sys.modules, "torch_neuronx", SimpleNamespace(_build_config=config))
+    monkeypatch.setitem(sys.modules, "torch_neuronx._build_config", config)
+    monkeypatch.delenv(neuron.VARIABLES[0], raising=False)
+    monkeypatch.setenv(neuron.VARIABLES[1], "0")
+    facts = neuron.facts()
+    assert facts["torch-neuronx"] == "2.14.3.0"
+    assert facts[neuron.VARIABLES[0]] == "1 (the build's default)"
+    assert facts[neuron.VARIABLES[1]] == "0"
+
+
 def test_on_the_cpu_the_device_of_the_tensors_is_the_proof() -> None:
     device = targets.get("cpu").activate("installed")
     device.clear()
