@@ -15,11 +15,18 @@ from conformance.suites.ops.samples import Call
 
 
 class Compared(StrEnum):
-    """What is compared of a result."""
+    """What is compared of a result.
+
+    values: all of it. processed: what PyTorch's process function of the sample keeps. signs: a QR factorisation up to
+    phases. fitting, shifts: integers where the cast or the shift is defined. distribution: form and distribution.
+    form: number, shapes, dtypes and strides of the tensors.
+    """
 
     VALUES = "values"
     PROCESSED = "processed"
     SIGNS = "signs"
+    FITTING = "fitting"
+    SHIFTS = "shifts"
     DISTRIBUTION = "distribution"
     FORM = "form"
 

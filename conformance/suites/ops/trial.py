@@ -13,7 +13,7 @@ from conformance.outcomes import Phase, Stage
 from conformance.suites.ops import computing, samples
 from conformance.suites.ops.allowances import UNPREDICTABLE, Allowance, Compared
 from conformance.suites.ops.compare import MismatchError, compare
-from conformance.suites.ops.gauge import without_signs
+from conformance.suites.ops.gauge import without_overflow, without_signs, without_wide_shifts
 from conformance.suites.ops.moving import tensors, to_cpu
 from conformance.suites.ops.samples import Call
 from conformance.suites.ops.statistics import compare_distributions, compare_forms
@@ -159,16 +159,23 @@ class Trial:
 
     def process(self, call: Call | None) -> Callable[[Any], Any]:
         """What takes a result to the part of it that is defined."""
-        special = self.allowance.of(call)
-        if special.compared is Compared.SIGNS:
-            return without_signs
-        if special.compared is Compared.PROCESSED and call is not None and call.process is not None:
-            return call.process
-        return unchanged
+        match self.allowance.of(call).compared:
+            case Compared.SIGNS:
+                return without_signs
+            case Compared.FITTING if call is not None:
+                return without_overflow(call)
+            case Compared.SHIFTS if call is not None:
+                return without_wide_shifts(call)
+            case Compared.PROCESSED if call is not None and call.process is not None:
+                return call.process
+            case _:
+                return unchanged
 
     def differentiated(self, call: Call) -> Callable[[Any], Any]:
         """What takes a result to the part of it that has a defined gradient, however it is compared."""
-        return call.process or self.process(call)
+        if self.allowance.of(call).compared is Compared.SIGNS:
+            return without_signs
+        return call.process or unchanged
 
     def compare_gradients(self, got: Any, want: Any, call: Call) -> None:
         """Raise MismatchError unless the gradients are the CPU's; of a random op, unless they have the same form."""

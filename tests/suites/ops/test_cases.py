@@ -93,7 +93,7 @@ def test_an_in_place_variant_that_leaves_or_replaces_its_input_is_caught():
     def leaves(value, *args, **kwargs):
         return value + 0 if kwargs else torch.add(value, *args)
 
-    assert failure(attempt_with("inplace", "add", leaves, part="inplace_variant")).startswith("values of output[1]")
+    assert failure(attempt_with("inplace", "add", leaves, part="inplace_variant")).startswith("values of output")
 
     def returns_a_copy(value, *args, **kwargs):
         return value.add_(*args, **kwargs).clone()

@@ -1,3 +1,5 @@
+"""Results beside the CPU's: what is equal, what is near enough, and how the worst element is named."""
+
 import math
 
 import pytest

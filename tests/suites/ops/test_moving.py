@@ -1,3 +1,5 @@
+"""Samples: copies on a device, reproducible generation, descriptions."""
+
 from collections import namedtuple
 
 import pytest

@@ -1,3 +1,5 @@
+"""The plan: every op, dtype and kind, each skip with its rule, nothing executed, the same in every process."""
+
 import json
 import re
 import subprocess
@@ -13,6 +15,7 @@ from conformance.outcomes import Outcome
 from conformance.plan import Selection
 from conformance.suites import get
 from conformance.suites.ops import catalogue, definitions, planning
+from conformance.suites.ops.allowances import data
 from conformance.suites.ops.kinds import KINDS
 
 
@@ -102,6 +105,15 @@ def test_an_unknown_op_is_refused_with_the_closest_names():
 
 def test_keys_choose_exactly():
     assert [each.key for each in collect(keys=("ops::out::add::bool",))] == ["ops::out::add::bool"]
+
+
+def test_every_name_in_special_toml_exists():
+    known = catalogue.by_name()
+    told = [name for each in (*data().special, *data().wider, *data().ineligible) for name in each.ops]
+    told += [name for each in data().placement for name in (*each.factory, *each.host)]
+    assert [name for name in told if name not in known] == []
+    assert all(each.kinds <= KINDS.keys() for each in data().ineligible)
+    assert all(hasattr(torch, name) for each in data().wider for name in each.dtypes)
 
 
 def test_planning_executes_no_op():

@@ -1,3 +1,5 @@
+"""From a trial to an attempt: every way a test can end, its journal, and one sample alone."""
+
 import unittest
 from pathlib import Path
 

@@ -1,8 +1,11 @@
+"""Results that are random or right up to a choice."""
+
 import pytest
 import torch
 
 from conformance.suites.ops.compare import MismatchError
-from conformance.suites.ops.gauge import without_signs
+from conformance.suites.ops.gauge import without_overflow, without_signs, without_wide_shifts
+from conformance.suites.ops.samples import Call
 from conformance.suites.ops.statistics import compare_distributions, compare_forms, ks_distance
 
 
@@ -51,3 +54,16 @@ def test_factorisations_that_differ_in_phases_are_the_same(dtype, shape):
     turned = (q * phase, phase.conj().unsqueeze(-1) * r)
     for one, other in zip(without_signs((q, r)), without_signs(turned), strict=True):
         torch.testing.assert_close(one, other)
+
+
+def test_casts_are_compared_where_the_value_fits():
+    values = torch.tensor([-129.0, -128.9, 0.5, 127.9, 128.0, torch.nan, torch.inf])
+    process = without_overflow(Call(index=0, input=values, args=(), kwargs={}))
+    assert process(torch.ones(7, dtype=torch.int8)).tolist() == [0, 1, 1, 1, 0, 0, 0]
+    assert process(torch.ones(7, dtype=torch.int64)).tolist() == [1, 1, 1, 1, 1, 0, 0]
+
+
+def test_shifts_are_compared_where_the_distance_is_within_the_width():
+    distances = torch.tensor([-1, 0, 7, 8], dtype=torch.int8)
+    process = without_wide_shifts(Call(index=0, input=torch.ones(4), args=(distances,), kwargs={}))
+    assert process(torch.ones(2, 4, dtype=torch.int8)).tolist() == [[0, 1, 1, 0]] * 2
