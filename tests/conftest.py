@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
@@ -17,7 +18,9 @@ from conformance.store import Store, connect, open_store, postgres
 from conformance.store.cluster import Cluster, cluster
 from tests.browsers import pytest_collection_modifyitems as pytest_collection_modifyitems
 from tests.browsers import pytest_report_collectionfinish as pytest_report_collectionfinish
-from tests.sites import Site, seed, serving
+
+if TYPE_CHECKING:
+    from tests.sites import Site
 
 _NUMBERS = itertools.count(1)
 
@@ -99,8 +102,10 @@ def store(settings: Settings) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="session")
-def site(server: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(server: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Site"]:
     """A running dashboard over a database with a handful of runs; nobody writes to it."""
+    from tests.sites import seed, serving  # here, so that most tests do without a web server
+
     folder = tmp_path_factory.mktemp("site")
     _statement(server, "CREATE DATABASE site TEMPLATE blank")
     with open_store(Settings(home=folder, cache=folder, database_url=_url(server, "site"))) as opened:
