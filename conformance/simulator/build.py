@@ -79,6 +79,8 @@ def _build(compiler: str, target: Path) -> None:
         done = subprocess.run(
             _command(compiler, built), capture_output=True, text=True, check=False, env={**os.environ, "TMPDIR": folder}
         )
+        if "No space left on device" in done.stderr:
+            raise OSError(errno.ENOSPC, "No space left on device")
         if done.returncode:
             log = target.with_suffix(".log")
             log.write_text(done.stderr)
@@ -104,7 +106,7 @@ def _torch_folder() -> Path:
 
 
 def _first_error(text: str) -> str:
-    lines = [line for line in text.splitlines() if "error" in line or "No space" in line]
+    lines = [line for line in text.splitlines() if "error" in line]
     return lines[0][:300] if lines else "it said nothing"
 
 

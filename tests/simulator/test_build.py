@@ -81,6 +81,14 @@ def test_a_failing_compiler_is_one_sentence_with_its_first_error_and_a_log(compi
     assert "more" in log.read_text()
 
 
+def test_a_full_disk_is_one_sentence(compiler: Path) -> None:
+    compiler.write_text("#!/bin/sh\necho 'Fatal error: cannot write x.o: No space left on device' >&2\nexit 1\n")
+    with pytest.raises(
+        UsageError, match=r"no space to build the simulated device in .*: free 10 MB or set CONFORMANCE_"
+    ):
+        build.library()
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can write everywhere")
 def test_a_folder_that_cannot_be_written_is_one_sentence(compiler: Path) -> None:
     (compiler.parent / "cache").mkdir(mode=0o500)

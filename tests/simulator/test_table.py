@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from conformance.errors import UsageError
-from conformance.simulator import table
+from conformance.simulator import faults, table
 from conformance.simulator.activate import DISABLE_FALLBACK, ONLY_UNIMPLEMENTED
 from tests.simulator.conftest import HEAD, Start
 
@@ -152,8 +152,13 @@ def test_the_digest_changes_with_the_table_and_the_release(tmp_path: Path, monke
     assert len(digests) == 4
 
 
-def test_dtype_bits_are_those_of_pytorch() -> None:
-    # _C._get_dtype... has no public twin: the bit is proven by a limit that holds for one dtype and not the next.
+def test_every_mode_fault_and_release_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "simulator.md").read_text()
+    words = [*(mode.name.lower() for mode in table.Mode), *faults.KINDS, *table.releases()]
+    assert not [word for word in words if word not in text]
+
+
+def test_no_dtypes_means_every_dtype() -> None:
     assert table.bits(()) == 2**64 - 1
     assert table.bits(("uint8", "bool")) == 1 << 0 | 1 << 11
 

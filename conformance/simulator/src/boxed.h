@@ -25,7 +25,8 @@ c10::IValue changed(const c10::IValue& value, Change change) {
   auto old = value.toList();
   c10::impl::GenericList made(old.elementType());
   made.reserve(old.size());
-  for (const auto& each : value.toListRef()) made.push_back(each.isTensor() ? c10::IValue(change(each.toTensor())) : each);
+  for (const auto& each : value.toListRef())
+    made.push_back(each.isTensor() ? c10::IValue(change(each.toTensor())) : each);
   return made;
 }
 
@@ -37,7 +38,8 @@ struct Seen {
 
   // The tensors of an index may stay on the CPU, as on every device: theirs is a list of optional tensors.
   void list(const c10::IValue& value, const c10::Argument& argument, int index) {
-    const bool indices = argument.type()->expectRef<c10::ListType>().getElementType()->kind() == c10::TypeKind::OptionalType;
+    const auto element = argument.type()->expectRef<c10::ListType>().getElementType();
+    const bool indices = element->kind() == c10::TypeKind::OptionalType;
     for (const auto& each : value.toListRef()) {
       if (!each.isTensor()) continue;
       if (!indices) tensor(each.toTensor(), argument, index);
@@ -77,7 +79,8 @@ inline Seen look(const c10::FunctionSchema& schema, const c10::IValue* args, con
 inline void check_places(const Seen& seen, const c10::FunctionSchema& schema, const c10::IValue* args) {
   TORCH_CHECK(!seen.on_device || seen.misplaced < 0,
               "Expected all tensors to be on the same device, but found at least two devices, neuron:0 and cpu! "
-              "(when checking argument ", schema.arguments()[std::max(seen.misplaced, 0)].name(), " of ", schema.name(), ")");
+              "(when checking argument ", schema.arguments()[std::max(seen.misplaced, 0)].name(), " of ",
+              schema.name(), ")");
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
     if (!args[i].isGenerator()) continue;
     const bool device = args[i].toGenerator().device().type() == kNeuron;

@@ -153,7 +153,8 @@ inline bool decide(Op& op, uint64_t dtypes) {
   const auto mode = rule ? rule->mode : Mode::Native;
   switch (mode) {
     case Mode::Refused:
-      TORCH_CHECK_NOT_IMPLEMENTED(false, policy().compiled_region.load() > 0 ? kUnsupported : "", "neuron (simulated): '", op.name, "' is not supported: ", rule->text);
+      TORCH_CHECK_NOT_IMPLEMENTED(false, policy().compiled_region.load() > 0 ? kUnsupported : "",
+                                  "neuron (simulated): '", op.name, "' is not supported: ", rule->text);
     case Mode::Failing:
       TORCH_CHECK(!policy().only_unimplemented, "neuron (simulated): '", op.name, "' failed: ", rule->text);
       fall_back(op, *rule);
