@@ -132,10 +132,15 @@ def write(path: Path, tests: Iterable[PlannedTest]) -> None:
 
 def read(path: Path) -> list[PlannedTest]:
     """Read a plan; a line that is not a planned test raises UsageError with its number."""
-    decoder, tests = msgspec.json.Decoder(PlannedTest), []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        try:
-            tests.append(decoder.decode(line))
-        except (msgspec.DecodeError, ValueError) as error:
-            raise UsageError(f"{path}:{number} is not a planned test: {error}") from error
-    return tests
+    decoder, data = msgspec.json.Decoder(PlannedTest), path.read_bytes()
+    try:
+        return decoder.decode_lines(data)
+    except (msgspec.DecodeError, ValueError):
+        return [_decoded(decoder, line, f"{path}:{number}") for number, line in enumerate(data.splitlines(), 1)]
+
+
+def _decoded(decoder: msgspec.json.Decoder[PlannedTest], line: bytes, place: str) -> PlannedTest:
+    try:
+        return decoder.decode(line)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise UsageError(f"{place} is not a planned test: {error}") from error

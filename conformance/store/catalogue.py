@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from conformance.outcomes import TestId
 from conformance.store import phrases
-from conformance.store.numbers import read_binary
+from conformance.store.numbers import read_rows
 from conformance.store.phrases import PARTS, Kind
 from conformance.store.store import Store
 
-_ROW = np.dtype([("fields", ">i2"), *((f"{part}{n}", ">i4") for n in range(8) for part in ("length", "value"))])
+_ROW = np.dtype([(each.name, ">i4") for each in PARTS])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,14 +55,14 @@ def catalogue(store: Store) -> Catalogue:
 
 
 def _load(store: Store) -> Catalogue:
-    columns = ", ".join(each.name.lower() for each in PARTS)
+    columns = " || ".join(f"int4send({each.name.lower()})" for each in PARTS)
     with store.raw() as cursor:
-        rows = read_binary(cursor, f"SELECT id, {columns} FROM test ORDER BY id", _ROW)
+        rows = read_rows(cursor, columns, _ROW)
         kinds = [int(each) for each in PARTS]
         named = cursor.execute("SELECT id, kind, body FROM phrase WHERE kind = ANY(%s)", (kinds,)).fetchall()
     return Catalogue(
         size=len(rows),
-        codes={part: rows[f"value{place}"].astype(np.int32) for place, part in enumerate(PARTS, 1)},
+        codes={part: rows[part.name].astype(np.int32) for part in PARTS},
         labels={0: ""} | {number: body for number, _, body in named},
         numbers={(Kind(kind), body): number for number, kind, body in named} | {(part, ""): 0 for part in PARTS},
     )

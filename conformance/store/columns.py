@@ -112,10 +112,11 @@ def read(files: Files) -> Columns:
     """A run as columns. Raises UsageError when its plan and its header disagree."""
     tests = plan.read(files.folder.plan)
     keys = [each.key for each in tests]
-    _require_sound(files, keys)
+    stored = [storable(each) for each in keys]
+    _require_sound(files, stored)
     joined = _join(tests, keys, _ended(files))
     return Columns(
-        header=files.header, tests=tests, keys=[storable(each) for each in keys],
+        header=files.header, tests=tests, keys=stored,
         status=np.array(joined.status, np.uint8), definition=definitions(tests), shown=joined.shown,
         attempts=np.minimum(joined.attempts, 255).astype(np.uint8), kept=joined.kept,
         finished=max((each.at for each in joined.shown), default=0.0) or files.header.started, digest=files.digest,
@@ -126,7 +127,7 @@ def _require_sound(files: Files, keys: Sequence[str]) -> None:
     path, said = files.folder.path, files.header.planned
     if said != len(keys):
         raise UsageError(f"{path} is damaged: its plan has {len(keys)} tests and run.json says {said}; run it again")
-    if len({storable(each) for each in keys}) != len(keys):
+    if len(set(keys)) != len(keys):
         raise UsageError(f"{path} is damaged: two planned tests have one identity; run it again")
 
 

@@ -1,21 +1,18 @@
 """Numbers of tests: the index of a test in every vector, given once and for ever, without gaps."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.outcomes import TestId
 from conformance.store import phrases
 from conformance.store.columns import Columns, storable
 from conformance.store.phrases import PARTS, Cursor
 
-_ROW = np.dtype([("fields", ">i2"), ("l1", ">i4"), ("digest", "V16"), ("l2", ">i4"), ("id", ">i4")])
-
-_HEADER = 19
-"""Bytes before the first row of a binary COPY: signature, flags, length of the extension."""
-
 _SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+
+_PARTS = attrgetter(*(each.name.lower() for each in PARTS))
 
 _NEW = np.dtype(
     [("fields", ">i2"), ("length_id", ">i4"), ("id", ">i4"), ("length_digest", ">i4"), ("digest", "V16")]
@@ -23,21 +20,19 @@ _NEW = np.dtype(
 )
 """A new test's row in a binary COPY up to its key: number of fields, then each with its length in front."""
 
-_TRAILER = 2
-"""Bytes after the last row: a field count of -1."""
-
-
-def read_binary(cursor: Cursor, query: str, row: np.dtype[np.void]) -> NDArray[np.void]:
-    """The rows of a query whose fields are never null and always equally long, as one structured array."""
-    with cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT binary)") as copied:
-        data = b"".join(bytes(each) for each in copied)
-    return np.frombuffer(data[_HEADER:-_TRAILER], row)
+_DIGEST = np.dtype("V16")
 
 
 def known(cursor: Cursor) -> dict[bytes, int]:
-    """Every test's number by the digest of its key."""
-    rows = read_binary(cursor, "SELECT digest, id FROM test", _ROW)
-    return dict(zip(rows["digest"].tolist(), rows["id"].tolist(), strict=True))
+    """Every test's number by the digest of its key. Numbers have no gaps, so the digests in order are enough."""
+    digests = read_rows(cursor, "digest", _DIGEST).tolist()
+    return dict(zip(digests, range(len(digests)), strict=True))
+
+
+def read_rows(cursor: Cursor, columns: str, row: np.dtype[np.void]) -> NDArray[np.void]:
+    """Equally long bytes of every test, by number: one value of the server instead of a row a test."""
+    found = cursor.execute(f"SELECT string_agg({columns}, '' ORDER BY id) FROM test", binary=True).fetchone()
+    return np.frombuffer(bytes(found[0]) if found is not None and found[0] is not None else b"", row)
 
 
 def number_tests(cursor: Cursor, read: Columns) -> NDArray[np.int32]:
@@ -56,20 +51,17 @@ def number_tests(cursor: Cursor, read: Columns) -> NDArray[np.int32]:
 
 
 def _store(cursor: Cursor, read: Columns, missing: Sequence[int], digests: Sequence[bytes], first: int) -> None:
-    parts = [list(map(storable, _parts(read.tests[place].id))) for place in missing]
-    columns = list(zip(*parts, strict=True))
-    numbers = phrases.intern(
-        cursor, {(part, each) for part, column in zip(PARTS, columns, strict=True) for each in column}
-    )
+    columns = list(zip(*[_PARTS(read.tests[place].id) for place in missing], strict=True))
+    wanted = {(part, each) for part, column in zip(PARTS, columns, strict=True) for each in set(column)}
+    stored = phrases.intern(cursor, {(part, storable(each)) for part, each in wanted})
     fixed = np.zeros(len(missing), _NEW)
-    fixed["fields"] = 3 + len(PARTS)
-    for field in _NEW.names or ():
-        if field.startswith("length_"):
-            fixed[field] = _NEW.fields[field.replace("length_", "")][0].itemsize
+    fixed["fields"], fixed["length_id"], fixed["length_digest"] = 3 + len(PARTS), 4, 16
     fixed["id"] = np.arange(first, first + len(missing))
-    fixed["digest"] = np.frombuffer(b"".join([digests[place] for place in missing]), "V16")
+    fixed["digest"] = np.frombuffer(b"".join([digests[place] for place in missing]), _DIGEST)
     for part, column in zip(PARTS, columns, strict=True):
-        fixed[part.name.lower()] = [numbers[part, each] for each in column]
+        numbers = {each: stored[part, storable(each)] for each in set(column)}
+        fixed[f"length_{part.name.lower()}"] = 4
+        fixed[part.name.lower()] = list(map(numbers.__getitem__, column))
     _copy(cursor, fixed, [read.keys[place].encode() for place in missing])
 
 
@@ -84,7 +76,3 @@ def _copy(cursor: Cursor, fixed: NDArray[np.void], keys: Sequence[bytes]) -> Non
     names = ", ".join(each.name.lower() for each in PARTS)
     with cursor.copy(f"COPY test (id, digest, {names}, key) FROM STDIN (FORMAT binary)") as copied:
         copied.write(_SIGNATURE + b"".join(rows) + b"\xff\xff")
-
-
-def _parts(test: TestId) -> tuple[str, ...]:
-    return (test.suite, test.file, test.cls, test.op, test.variant, test.dtype, test.kind)

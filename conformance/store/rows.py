@@ -111,7 +111,7 @@ def write_vectors(
     blob = phrases.keep(cursor, {_digest(definition): definition})[_digest(definition)]
     status = spread(read.status, places, size).tobytes()
     cursor.execute("INSERT INTO vector (run_id, definition, status) VALUES (%b, %b, %b)", (run, blob, status))
-    for name, values in (read.sides() | coded).items():
+    for name, values in {**read.sides(), **coded}.items():
         if values.any():
             cursor.execute(
                 "INSERT INTO side (run_id, name, body) VALUES (%s, %s, %b)",

@@ -30,7 +30,6 @@ CREATE TABLE test (
     kind int NOT NULL,
     key text NOT NULL
 );
-CREATE INDEX test_op ON test (op);
 CREATE TABLE run (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     uid text NOT NULL UNIQUE,
