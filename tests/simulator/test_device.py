@@ -70,6 +70,14 @@ def test_out_is_resized_with_a_warning_when_it_is_too_small_and_written_when_it_
     assert fits.cpu().tolist() == small.cpu().tolist() == [2, 3]
 
 
+def test_variants_that_pytorch_decides_by_device_have_kernels() -> None:
+    x = torch.tensor([1 + 2j]).to("neuron")
+    assert x.conj_physical_().cpu().item() == 1 - 2j
+    values, indices = torch.empty((), device="neuron"), torch.empty((), dtype=torch.int64, device="neuron")
+    torch.mode(on(2.0, 3.0, 3.0), out=(values, indices))
+    assert values.item() == 3
+
+
 def test_a_storage_can_grow_and_keeps_its_bytes() -> None:
     x = on(1, 2)
     x.resize_(4)

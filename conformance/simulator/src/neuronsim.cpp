@@ -46,7 +46,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
 // a kernel by device.
 bool has_own_kernel(const std::string& name) {
   static const std::vector<std::string> kNames{"aten::convolution", "aten::convolution_backward", "aten::_convolution",
-                                               "aten::conj_physical_"};
+                                               "aten::conj_physical_", "aten::mode.values"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
@@ -57,7 +57,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     if (name.name.compare(0, 6, "aten::") != 0) continue;
     auto handle = dispatcher.findOp(name);
     if (!handle || !handle->hasSchema() || handle->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) continue;
-    if (!handle->hasKernelForDispatchKey(c10::DispatchKey::CPU) && !has_own_kernel(name.name)) continue;
+    if (!handle->hasKernelForDispatchKey(c10::DispatchKey::CPU) && !has_own_kernel(c10::toString(name))) continue;
     auto kernel = torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(op_of(*handle)));
     library.impl(c10::toString(name).substr(6).c_str(), std::move(kernel));
   }
