@@ -119,7 +119,7 @@ def two_runs(
     compared = compare(store, first.run, second.run)
     wanted = [class_named(each) for each in change] or [each for each in PairClass if each is not PairClass.SAME]
     rows = diff_rows(store, compared, wanted, reason=reason, after=after, limit=_ROWS_A_PAGE)
-    groups = _groups(named_groups(store, compared))
+    groups = _groups(store, compared)
     data = Diff(
         a=run_of(first.run), b=run_of(second.run), remarks=[each.remark for each in (first, second) if each.remark],
         doubts=_doubts(compared), tests=sum(compared.counts.values()), comparable=compared.comparable,
@@ -165,7 +165,13 @@ def _classes(compared: Comparison) -> dict[str, int]:
     return {each.word: counts[each] for each in CHANGE if each in counts}
 
 
-def _groups(found: Sequence[NamedGroup]) -> list[Because]:
+def _groups(store: Store, compared: Comparison) -> list[Because]:
+    """Groups by reason in the order of a page, kept: they are the same on every page of a comparison."""
+    key = ("groups by reason", compared.a.number, compared.a.digest, compared.b.number, compared.b.digest)
+    return store.cache.get(key, lambda: _ranked(named_groups(store, compared)), lambda made: 500 * len(made))
+
+
+def _ranked(found: Sequence[NamedGroup]) -> list[Because]:
     order = {each: place for place, each in enumerate(CHANGE)}
     ranked = sorted(found, key=lambda each: (order[each.group.pair], -each.group.count))
     return [
