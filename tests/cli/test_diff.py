@@ -1,0 +1,117 @@
+"""diff, ingest and db: exit codes, formats, and that every row that moved is printed."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from conformance import recorded
+from conformance.outcomes import Outcome
+from conformance.pairs import PairClass
+from conformance.store import Store, ingest
+from tests.conftest import Command
+from tests.runs import make_run
+
+
+@pytest.fixture
+def example(command: Command) -> None:
+    said = command("ingest", "--example")
+    assert said.code == 0
+    assert said.out.count("sealed, stored in") == 2
+
+
+@pytest.mark.usefixtures("example")
+def test_a_blocking_class_is_exit_code_1_only_when_it_is_asked_for(command: Command) -> None:
+    assert command("diff", "example-1.0", "example-1.1").code == 0
+    said = command("diff", "example-1.0", "example-1.1", "--exit-code")
+    assert said.code == 1
+    assert said.err.splitlines()[-1] == "conformance: 8 tests block a release (exit 1: regression)"
+    assert command("diff", "example-1.0", "example-1.0", "--exit-code").code == 0
+
+
+@pytest.mark.usefixtures("example")
+def test_every_format_tells_the_same_counts(command: Command) -> None:
+    document = json.loads(command("diff", "example-1.0", "example-1.1", "--format", "json").out)
+    lines = [
+        json.loads(each)
+        for each in command("diff", "example-1.0", "example-1.1", "--format", "ndjson").out.splitlines()
+    ]
+    cells = list(csv.DictReader(io.StringIO(command("diff", "example-1.0", "example-1.1", "--format", "csv").out)))
+    assert sum(document["classes"].values()) == document["tests"] == len(recorded.described()["test"])
+    assert sum(each["tests"] for each in document["transitions"]) == document["tests"]
+    assert sum(each["tests"] for each in document["groups"]) == document["tests"] - document["classes"]["same"]
+    for rows in (lines, cells):
+        found = [each["class"] for each in rows]
+        assert {word: found.count(word) for word in found} == {
+            word: number for word, number in document["classes"].items() if word != "same"
+        }
+    assert document["simulated"] is True
+    table = command("diff", "example-1.0", "example-1.1", "--classes", "fixed").out
+    assert "backward.tanh.float32" in table
+
+
+@pytest.mark.usefixtures("example")
+def test_classes_choose_the_rows_and_an_unknown_one_is_refused(command: Command) -> None:
+    arguments = ("diff", "example-1.0", "example-1.1", "--format", "ndjson", "--classes")
+    lines = [json.loads(each) for each in command(*arguments, "same,fixed").out.splitlines()]
+    assert {each["class"] for each in lines} == {"same", "fixed"}
+    refused = command(*arguments, "broken")
+    assert refused.code == 2
+    assert all(each.word in refused.err for each in PairClass)
+
+
+def test_a_side_that_is_not_sealed_is_exit_code_3(command: Command, store: Store, tmp_path: Path) -> None:
+    ingest(store, make_run(tmp_path / "a", {"x": Outcome.PASS, "y": Outcome.PASS}))
+    ingest(store, make_run(tmp_path / "b", {"x": Outcome.FAIL, "y": None}))
+    said = command("diff", "a", "b", "--exit-code")
+    assert said.code == 3
+    assert "run b is not sealed, 1 of its tests have not run" in said.err
+    assert "1 tests block so far" in said.err
+
+
+def test_nothing_comparable_is_exit_code_3_and_never_0(command: Command, store: Store, tmp_path: Path) -> None:
+    ingest(store, make_run(tmp_path / "a", {"x": Outcome.PASS}))
+    ingest(store, make_run(tmp_path / "b", {"y": Outcome.PASS}))
+    assert command("diff", "a", "b").code == 3
+    assert command("diff", "a", "b", "--exit-code").code == 3
+
+
+def test_simulated_beside_real_is_exit_code_2(command: Command, store: Store, tmp_path: Path) -> None:
+    ingest(store, make_run(tmp_path / "a", {"x": Outcome.PASS}))
+    ingest(store, make_run(tmp_path / "b", {"x": Outcome.PASS}, target="trn2", simulated=False))
+    said = command("diff", "a", "b")
+    assert (said.code, said.out) == (2, "")
+    assert "never compared" in said.err
+
+
+def test_a_release_s_run_is_named_on_stderr(command: Command, store: Store, tmp_path: Path) -> None:
+    for name, release in (("a", "sim-1.0"), ("b", "sim-1.1")):
+        ingest(store, make_run(tmp_path / name, {"x": Outcome.PASS}, release=release))
+    said = command("diff", "sim-1.0", "sim-1.1")
+    assert "sim-1.0 is its latest sealed run over the whole profile 'default', a of" in said.err
+    assert "sim-1.1 is its latest sealed run over the whole profile 'default', b of" in said.err
+
+
+def test_ingest_twice_says_unchanged_and_without_a_folder_it_is_refused(command: Command, tmp_path: Path) -> None:
+    folder = str(make_run(tmp_path / "r", {"x": Outcome.PASS}))
+    (first,) = [json.loads(each) for each in command("ingest", folder, "--format", "ndjson").out.splitlines()]
+    (again,) = [json.loads(each) for each in command("ingest", folder, "--format", "ndjson").out.splitlines()]
+    assert (first["unchanged"], again["unchanged"]) == (False, True)
+    assert first["outcomes"] == again["outcomes"] == {"pass": 1}
+    assert command("ingest").code == 2
+    assert command("ingest", str(tmp_path)).code == 2
+
+
+def test_the_database_s_place_is_printed_without_its_password_and_upgraded(
+    command: Command, monkeypatch: pytest.MonkeyPatch, empty_url: str
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", empty_url)
+    assert command("runs").code == 4
+    assert command("db", "upgrade").out == "schema 0001, was none\n"
+    assert command("db", "upgrade").out == "schema 0001 already\n"
+    assert command("runs").code == 0
+    assert command("db", "start").code == command("db", "stop").code == 2
+    monkeypatch.setenv("DATABASE_URL", "postgresql://me:hunter2@h/x")
+    assert command("db", "url").out == "postgresql://me:***@h/x\n"
