@@ -36,7 +36,7 @@ instantiate_device_type_tests(TestOverhead, globals())
 """
 NAMES = (  # ops of one or two arguments
     "abs add amax amin argmax argmin atan ceil clamp cosh cumsum div eq erf exp floor ge gt isnan le log lt max"
-    " mean min mul ne neg reciprocal relu round rsqrt sigmoid sign sin sinh sqrt square sub sum tan tanh trunc where flip"
+    " mean min mul ne neg reciprocal relu round rsqrt sigmoid sign sin sinh sqrt square sub sum tan tanh trunc flip"
 )
 
 DTYPES = "(torch.float32, torch.float64, torch.bfloat16, torch.int32, torch.int64, torch.bool)"
