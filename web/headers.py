@@ -19,7 +19,7 @@ HEADERS: Final = {
 
 
 class Headers:
-    """ASGI middleware that adds HEADERS to every answer."""
+    """ASGI middleware that adds HEADERS to every answer, and answers HEAD as GET without the body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -32,4 +32,9 @@ class Headers:
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        await self._app(scope, receive, sending if scope["type"] == "http" else send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        # The server leaves the body out by the method that it read itself.
+        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        await self._app(asked, receive, sending)

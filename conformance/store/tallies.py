@@ -47,11 +47,11 @@ class Matrix:
 
 
 def tally(store: Store, run: RunRow, by: Kind, chosen: Filter | None = None) -> list[Tally]:
-    """Counts by a part of the identity (SUITE, FILE, CLS, OP, VARIANT, DTYPE, KIND) or by RULE, sorted by label."""
+    """Counts by a part of the identity (SUITE, FILE, CLS, OP, VARIANT, DTYPE, KIND) or by RULE or CAUSE, sorted by label."""
     status = readings.status(store, run)
     wanted = mask(store, run, chosen or Filter())
-    if by is Kind.RULE:
-        codes = readings.phrase_numbers(store, run, "rule")
+    if by in (Kind.RULE, Kind.CAUSE):
+        codes = readings.phrase_numbers(store, run, by.name.lower())
         labels: Mapping[int, str] = phrase_bodies(store, np.unique(codes[wanted]).tolist())
     else:
         known = catalogue(store)

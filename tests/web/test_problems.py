@@ -61,6 +61,13 @@ def test_only_reading_is_possible(client: httpx.Client) -> None:
         assert client.request(method, "/runs").status_code == 405
 
 
+def test_head_is_answered_like_get_without_the_body(client: httpx.Client) -> None:
+    for url in ("/healthz", "/runs", "/runs.json", "/nothing"):
+        head, whole = client.head(url), client.get(url)
+        assert (head.status_code, head.content) == (whole.status_code, b"")
+        assert head.headers.get("etag") == whole.headers.get("etag")
+
+
 @pytest.fixture
 def doomed(own_url: str, tmp_path: Path) -> Iterator[httpx.Client]:
     """A dashboard whose database may go away."""

@@ -26,7 +26,10 @@ class Runs:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OneRun:
-    """One run. `remark` says which run a release's name stood for. `slowest` is by all phases together."""
+    """One run. `remark` says which run a release's name stood for. `slowest` is by all phases together.
+
+    `rules` and `causes` are counted over the tests that have one, most tests first.
+    """
 
     run: Run
     remark: str
@@ -35,6 +38,7 @@ class OneRun:
     kinds: Sequence[Counted]
     dtypes: Sequence[Counted]
     rules: Sequence[Counted]
+    causes: Sequence[Counted]
     slowest: Sequence[Ended]
     environment: Mapping[str, str]
 
@@ -58,14 +62,15 @@ def all_runs(request: Request, target: str = "", release: str = "", before: str 
 
 @page(router, "/runs/{run:path}")
 def one_run(request: Request, run: str) -> View:
-    """One run: outcomes with denominators, by suite, kind, dtype and rule, environment, slowest tests."""
+    """One run: outcomes with denominators, by suite, kind, dtype, cause and rule, environment, slowest tests."""
     store = store_of(request)
     found = run_named(store, run)
     row = found.run
     data = OneRun(
         run=run_of(row), remark=found.remark, selection=_selection(row), suites=_counted(store, row, Kind.SUITE),
         kinds=_counted(store, row, Kind.KIND), dtypes=_counted(store, row, Kind.DTYPE),
-        rules=_by_rule(store, row), slowest=[ended_of(each) for each in slowest(store, row)],
+        rules=_most_first(store, row, Kind.RULE),
+        causes=_most_first(store, row, Kind.CAUSE), slowest=[ended_of(each) for each in slowest(store, row)],
         environment=dict(sorted({**row.fingerprint, **row.environment}.items())),
     )  # fmt: skip
     return View(
@@ -78,8 +83,8 @@ def _counted(store: Store, row: RunRow, by: Kind) -> list[Counted]:
     return [counted_of(each) for each in tally(store, row, by)]
 
 
-def _by_rule(store: Store, row: RunRow) -> list[Counted]:
-    named = [each for each in _counted(store, row, Kind.RULE) if each.label]
+def _most_first(store: Store, row: RunRow, by: Kind) -> list[Counted]:
+    named = [each for each in _counted(store, row, by) if each.label]
     return sorted(named, key=lambda each: -each.planned)
 
 
