@@ -193,9 +193,10 @@ def test_the_two_releases_differ_in_every_class_that_tables_can_produce() -> Non
 def test_no_entry_of_the_coverage_file_is_dead(release: str) -> None:
     tests = [
         TestId(
-            suite="ops", file="", cls="forward", name=f"{op.full_name}/{dtype}", op=op.name,
-            variant=op.variant_test_name, dtype=str(dtype).removeprefix("torch."), kind="forward",
+            suite="ops", file="", cls=kind, name=f"{op.full_name}/{dtype}", op=op.name,
+            variant=op.variant_test_name, dtype=str(dtype).removeprefix("torch."), kind=kind,
         )
+        for kind in ("forward", "compiled")
         for op in op_db
         for dtype in op.supported_dtypes("cpu")
     ]  # fmt: skip
