@@ -197,8 +197,8 @@ class LocalEngine:
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:
-    ours = {**dict.fromkeys(_THREADS, "1"), "PYTHONHASHSEED": "0"}
-    return {**ours, **os.environ, **variables}
+    # One thread: a fork copies only the thread that calls it, and every child has its own core.
+    return {"PYTHONHASHSEED": "0", **os.environ, **dict.fromkeys(_THREADS, "1"), **variables}
 
 
 def _exit_of(status: int) -> Exit:

@@ -1,0 +1,35 @@
+"""What is recorded of a run's environment, and what is not."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance import environment
+
+
+def test_only_listed_variables_are_recorded_and_never_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEURON_CC_FLAGS", "--optlevel 1")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://me:hunter2@db/x")
+    monkeypatch.setenv("CONFORMANCE_API_TOKEN", "hunter2")
+    monkeypatch.setenv("USER", "somebody")
+    found = environment.describe()
+    assert found["variable.NEURON_CC_FLAGS"] == "--optlevel 1"
+    assert "hunter2" not in str(found)
+    assert "variable.USER" not in found
+    assert found["package.torch"].startswith("2.")
+    assert int(found["machine.cores"]) >= 1
+
+
+def test_the_fingerprint_names_what_decides_outcomes() -> None:
+    found = environment.fingerprint("sim", "sim-1.1", ["ops"])
+    assert found.keys() == {"torch", "python", "target", "release", "code"}
+    assert found == environment.fingerprint("sim", "sim-1.1", ["ops"])
+
+
+def test_a_compile_cache_is_cold_warm_or_unknown(tmp_path: Path) -> None:
+    assert environment.cache_state(str(tmp_path)) == "cold"
+    assert environment.cache_state(str(tmp_path / "absent")) == "cold"
+    (tmp_path / "graph.neff").touch()
+    assert environment.cache_state(str(tmp_path)) == "warm"
+    assert environment.cache_state("s3://bucket/cache") == "unknown"
+    assert environment.cache_state("") == "unknown"

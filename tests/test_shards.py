@@ -1,0 +1,78 @@
+"""Batches: longest first, smaller towards the end, nothing lost and nothing twice."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conformance.outcomes import TestId
+from conformance.plan import PlannedTest
+from conformance.shards import LONGEST_BATCH, MOST_TESTS, Queue
+
+
+def planned(number: int, suite: str = "s") -> PlannedTest:
+    return PlannedTest(id=TestId(suite=suite, file="f", cls="c", name=f"t{number}"), definition="d")
+
+
+def drain(queue: Queue) -> list[list[str]]:
+    batches = []
+    while (batch := queue.take()) is not None:
+        batches.append([test.key for test in batch.tests])
+    return batches
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(0, 100), max_size=200), st.integers(1, 16))
+def test_every_test_is_in_exactly_one_batch_in_plan_order(seconds: list[float], workers: int) -> None:
+    tests = [planned(number) for number in range(len(seconds))]
+    known = {test.key: spent for test, spent in zip(tests, seconds, strict=True)}
+    queue = Queue(tests, known, workers)
+    batches = drain(queue)
+    place = {test.key: number for number, test in enumerate(tests)}
+    assert sorted(key for batch in batches for key in batch) == sorted(place)
+    assert all(batch == sorted(batch, key=place.__getitem__) for batch in batches)
+    assert all(sum(known[key] for key in batch[:-1]) <= LONGEST_BATCH + 100 for batch in batches)
+    assert len(queue) == 0
+    assert abs(queue.seconds) < 1e-6
+
+
+def test_the_longest_tests_are_given_out_first() -> None:
+    tests = [planned(number) for number in range(300)]
+    known = {test.key: 60.0 if number in (150, 299) else 0.1 for number, test in enumerate(tests)}
+    first, second = drain(Queue(tests, known, 2))[:2]
+    assert first == [tests[150].key]
+    assert second == [tests[299].key]
+
+
+def test_batches_get_smaller_so_that_workers_end_together() -> None:
+    tests = [planned(number) for number in range(4_000)]
+    sizes = [len(batch) for batch in drain(Queue(tests, {}, 2))]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > 4 * sizes[-1]
+    assert max(sizes) <= MOST_TESTS
+
+
+def test_a_suspect_and_what_is_put_back_come_before_the_rest_and_the_spoiled_after_all() -> None:
+    tests = [planned(number) for number in range(4)]
+    queue = Queue(tests, {}, 1, suspects=lambda key: key == tests[3].key)
+    suspect = queue.take()
+    assert suspect is not None
+    assert (suspect.alone, suspect.tests) == (True, (tests[3],))
+    batch = queue.take()
+    assert batch is not None
+    queue.later(batch.tests[0])
+    queue.alone(batch.tests[1])
+    queue.give_back(batch.tests[2:])
+    assert drain(queue) == [[tests[1].key], [tests[2].key], [tests[0].key]]
+
+
+def test_a_batch_that_starts_nothing_is_halved() -> None:
+    tests = [planned(number) for number in range(5)]
+    queue = Queue(tests, {}, 1)
+    batch = queue.take()
+    assert batch is not None
+    queue.halve(batch.tests)
+    assert [len(half) for half in drain(queue)] == [2, 3]
+
+
+def test_a_batch_never_mixes_suites() -> None:
+    queue = Queue([planned(1, "a"), planned(1, "b"), planned(2, "a")], {}, 1)
+    assert drain(queue) == [["a::f::c::t1", "a::f::c::t2"], ["b::f::c::t1"]]
