@@ -52,7 +52,7 @@ def intern(cursor: Cursor, wanted: Iterable[tuple[Kind, str]]) -> dict[tuple[Kin
 
 def _find(cursor: Cursor, wanted: list[tuple[int, bytes]]) -> dict[tuple[int, bytes], int]:
     rows = cursor.execute(
-        "SELECT p.kind, p.digest, p.id FROM unnest(%s::smallint[], %s::bytea[]) AS w (kind, digest) "
+        "SELECT p.kind, p.digest, p.id FROM unnest(%b::smallint[], %b::bytea[]) AS w (kind, digest) "
         "JOIN phrase p ON p.kind = w.kind AND p.digest = w.digest",
         ([kind for kind, _ in wanted], [each for _, each in wanted]),
         binary=True,
@@ -62,7 +62,7 @@ def _find(cursor: Cursor, wanted: list[tuple[int, bytes]]) -> dict[tuple[int, by
 
 def _insert(cursor: Cursor, missing: list[tuple[int, bytes]], bodies: list[str]) -> dict[tuple[int, bytes], int]:
     rows = cursor.execute(
-        "INSERT INTO phrase (kind, digest, body) SELECT * FROM unnest(%s::smallint[], %s::bytea[], %s::text[]) "
+        "INSERT INTO phrase (kind, digest, body) SELECT * FROM unnest(%b::smallint[], %b::bytea[], %b::text[]) "
         "RETURNING kind, digest, id",
         ([kind for kind, _ in missing], [each for _, each in missing], bodies),
         binary=True,
@@ -72,13 +72,13 @@ def _insert(cursor: Cursor, missing: list[tuple[int, bytes]], bodies: list[str])
 
 def keep(cursor: Cursor, bodies: Mapping[bytes, bytes]) -> dict[bytes, int]:
     """Numbers of blobs by digest; new ones are stored deflated. Call under the ingest lock."""
-    rows = cursor.execute("SELECT digest, id FROM blob WHERE digest = ANY(%s)", (list(bodies),), binary=True)
+    rows = cursor.execute("SELECT digest, id FROM blob WHERE digest = ANY(%b)", (list(bodies),), binary=True)
     found = {bytes(each): number for each, number in rows}
     missing = [each for each in bodies if each not in found]
     if missing:
         packed = [zlib.compress(bodies[each], 1) for each in missing]
         rows = cursor.execute(
-            "INSERT INTO blob (digest, body) SELECT * FROM unnest(%s::bytea[], %s::bytea[]) RETURNING digest, id",
+            "INSERT INTO blob (digest, body) SELECT * FROM unnest(%b::bytea[], %b::bytea[]) RETURNING digest, id",
             (missing, packed),
             binary=True,
         )

@@ -141,5 +141,5 @@ def write_attempts(
             codes = [column[text] for column, text in zip(columns, _texts(end), strict=True)]
             copied.write_row(
                 (run, int(places[row.place]), end.n, int(end.o), end.on.value, end.s.value, *codes, blobs.get(key),
-                 Jsonb(_storable_parts(end.d)))
+                 Jsonb(_storable_parts(end.d), dumps=msgspec.json.encode))
             )  # fmt: skip

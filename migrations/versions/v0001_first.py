@@ -69,7 +69,7 @@ CREATE TABLE side (
 );
 CREATE TABLE attempt (
     run_id int NOT NULL REFERENCES run ON DELETE CASCADE,
-    test_id int NOT NULL REFERENCES test,
+    test_id int NOT NULL,
     number smallint NOT NULL,
     outcome smallint NOT NULL,
     ran_on text NOT NULL,
@@ -79,12 +79,10 @@ CREATE TABLE attempt (
     code int NOT NULL,
     message int NOT NULL,
     fallback int NOT NULL,
-    detail bigint REFERENCES blob,
+    detail bigint,
     seconds jsonb NOT NULL,
     PRIMARY KEY (run_id, test_id, number)
 );
-CREATE INDEX attempt_test ON attempt (test_id);
-CREATE INDEX attempt_cause ON attempt (cause);
 """
 
 STORAGE = """
