@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from conformance import plan, record, suites
 from conformance.errors import UsageError
-from conformance.plan import Selection
+from conformance.outcomes import Outcome, TestId
+from conformance.plan import RunHeader, Selection
 from conformance.record import RunFolder
 from tests.plugin.sessions import FILES, RELEASE, command_line, environment, session
 
@@ -33,6 +35,35 @@ def test_a_file_that_is_not_there_is_named() -> None:
 def test_what_pytest_cannot_collect_on_is_said_in_one_sentence() -> None:
     with pytest.raises(UsageError, match=r"pytest could not collect .*: ERROR: unknown target 'gaudi'"):
         list(suites.get("upstream").collect(select(RULES), "gaudi", RELEASE))
+
+
+@pytest.mark.slow
+def test_a_test_that_ends_pytest_and_one_that_is_gone_have_their_outcomes_and_the_rest_go_on(tmp_path: Path) -> None:
+    selection = select(str(FILES / "faults.py"))
+    found = [each for each in suites.get("upstream").collect(selection, "sim", RELEASE) if each.id.cls == "TestEnds"]
+    gone = replace(found[0], id=TestId(suite="upstream", file=found[0].id.file, cls="TestEnds", name="test_gone"))
+    folder = RunFolder(path=tmp_path / "run")
+    header = RunHeader(
+        run="r",
+        target="sim",
+        release=RELEASE,
+        simulated=True,
+        selection=selection,
+        plan_digest="",
+        planned=4,
+        started=0,
+    )
+    folder.create(header, [*found, gone])
+    subprocess.run(
+        [sys.executable, "-m", "tests.suites.upstream.child", str(folder.path)], check=True, cwd=FILES.parents[1],
+        env=environment(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert {each.test.id.name: (each.outcome, each.shown.rule) for each in record.read_results(folder)} == {
+        "test_a_right": (Outcome.PASS, ""),
+        "test_b_ends_pytest": (Outcome.ERROR, "ended-pytest"),
+        "test_c_waits": (Outcome.PASS, ""),
+        "test_gone": (Outcome.INVALID, "test-gone"),
+    }
 
 
 @pytest.mark.slow
