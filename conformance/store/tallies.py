@@ -47,7 +47,7 @@ class Matrix:
 
 
 def tally(store: Store, run: RunRow, by: Kind, chosen: Filter | None = None) -> list[Tally]:
-    """Counts by a part of the identity (SUITE, FILE, CLS, OP, VARIANT, DTYPE, KIND) or by RULE or CAUSE, sorted by label."""
+    """Counts by a part of the identity (SUITE, FILE, CLS, OP, VARIANT, DTYPE, KIND) or by RULE or CAUSE."""
     status = readings.status(store, run)
     wanted = mask(store, run, chosen or Filter())
     if by in (Kind.RULE, Kind.CAUSE):
