@@ -99,11 +99,17 @@ def covers(selection: Selection, test: TestId, profile: str) -> bool:
 
 
 def _same_file(asked: str, file: str) -> bool:
-    """Whether a path as it was asked for means a test's file: one is the tail of the other, or lies in that folder."""
+    """Whether a path as it was asked for means a test's file, which may be named from another folder.
+
+    One is the tail of the other; or it is a folder, and its tail is where the file's path starts or passes through.
+    """
     wanted, found = (PurePosixPath(each.replace("\\", "/")).parts for each in (asked.partition("::")[0], file))
     shorter = min(len(wanted), len(found))
+    if not shorter:
+        return False
     inside = any(found[start : start + len(wanted)] == wanted for start in range(len(found)))
-    return shorter > 0 and (wanted[-shorter:] == found[-shorter:] or inside)
+    starts = any(wanted[-length:] == found[:length] for length in range(1, shorter + 1))
+    return wanted[-shorter:] == found[-shorter:] or inside or starts
 
 
 def digest(tests: Iterable[PlannedTest]) -> str:
