@@ -1,6 +1,7 @@
 """What pages and their twins say, and how they may be cached."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -8,7 +9,8 @@ import pytest
 
 from conformance.outcomes import NOT_ELIGIBLE, Outcome
 from conformance.settings import Settings
-from conformance.store import open_store
+from conformance.store import Store, ingest, open_store
+from tests.runs import make_run
 from tests.sites import HOSTILE, base_run, candidate_run, serving
 from tests.web.pages import parse
 
@@ -174,6 +176,21 @@ def test_an_empty_store_says_which_command_to_run(settings: Settings) -> None:
         assert "make sweep TARGET=sim" in client.get("/runs").text
         assert "make sweep TARGET=sim RELEASE=sim-1.0" in client.get("/diff").text
         assert client.get("/runs.json").json() == {"title": "Runs", "simulated": False, "runs": [], "next": ""}
+
+
+def test_runs_are_paged_newest_first_without_loss(store: Store, tmp_path: Path) -> None:
+    for number in range(52):
+        ingest(
+            store, make_run(tmp_path / f"run{number:02}", {"t": Outcome.PASS}, started=1_700_000_000.0 + number // 2)
+        )
+    with serving(store) as site, httpx.Client(base_url=site.url) as client:
+        first = said(client, "/runs.json")
+        second = said(client, f"/runs.json?before={first['next']}")
+        found = [each["run"] for each in first["runs"] + second["runs"]]
+        assert found == [f"run{number:02}" for number in reversed(range(52))]
+        assert second["next"] == ""
+        assert "Older runs" in client.get("/runs").text
+        assert "Older runs" not in client.get(f"/runs?before={first['next']}").text
 
 
 def test_every_outcome_has_its_own_word_in_json(client: httpx.Client) -> None:

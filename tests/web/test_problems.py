@@ -29,6 +29,8 @@ WRONG = {
     "/tests/word": (400, "number"),
     "/diff?a=base&b=unknown": (404, "conformance runs"),
     "/diff?a=base&b=candidate&class=wrong": (400, "choose one of same"),
+    "/diff?a=base&b=candidate&after=5": (400, "page before"),
+    "/diff?a=base&b=candidate&reason=x": (400, "reason"),
 }
 
 

@@ -9,19 +9,17 @@ from fastapi import APIRouter, Query, Request
 from conformance.pairs import PairClass
 from conformance.store import (
     Comparison,
-    DiffRow,
     NamedGroup,
-    SideOf,
     Store,
     compare,
-    diff_rows,
     list_runs,
     named_groups,
 )
 from web.answers import View, page, store_of
 from web.marks import CHANGE, IN_A_BAR
+from web.pages.changes import Changed, changes_after, place_named
 from web.pages.finding import class_named, run_named
-from web.shapes import Run, Test, run_of, test_of
+from web.shapes import Run, run_of
 
 router = APIRouter()
 
@@ -36,29 +34,6 @@ class Choices:
 
     runs: Sequence[Run]
     releases: Sequence[str]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OneSide:
-    """A test on one side; `outcome` is empty where this run did not plan it."""
-
-    outcome: str
-    flaky: bool
-    rule: str
-    cause: str
-    message: str
-    fallback_ops: Sequence[str]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Changed:
-    """A test in both runs. `renamed_from` is its key in a when that was another."""
-
-    test: Test
-    change: str
-    a: OneSide
-    b: OneSide
-    renamed_from: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +74,7 @@ class Diff:
     shown: Sequence[str]
     rows: Sequence[Changed]
     total: int
-    next: int | None
+    next: str
 
 
 @page(router, "/diff")
@@ -109,7 +84,7 @@ def two_runs(
     b: str = "",
     change: Annotated[list[str], Query(alias="class")] = [],  # noqa: B006 - FastAPI copies defaults
     reason: int | None = None,
-    after: int = -1,
+    after: str = "",
 ) -> View:
     """Two runs or releases: counts by class, groups by reason, transitions, rows; `class` may be given repeatedly."""
     store = store_of(request)
@@ -117,21 +92,22 @@ def two_runs(
         return _choices(store, a, b)
     first, second = run_named(store, a), run_named(store, b)
     compared = compare(store, first.run, second.run)
-    wanted = [class_named(each) for each in change] or [each for each in PairClass if each is not PairClass.SAME]
-    rows = diff_rows(store, compared, wanted, reason=reason, after=after, limit=_ROWS_A_PAGE)
+    asked = {class_named(each) for each in change} or set(PairClass) - {PairClass.SAME}
+    wanted = [each for each in CHANGE if each in asked]
+    rows = changes_after(store, compared, wanted, reason, place_named(after), _ROWS_A_PAGE)
     groups = _groups(store, compared)
     data = Diff(
         a=run_of(first.run), b=run_of(second.run), remarks=[each.remark for each in (first, second) if each.remark],
         doubts=_doubts(compared), tests=sum(compared.counts.values()), comparable=compared.comparable,
         blocking=compared.blocking, classes=_classes(compared), groups=groups[:_GROUPS_SHOWN],
         groups_left_out=max(0, len(groups) - _GROUPS_SHOWN), transitions=_transitions(compared),
-        shown=[each.word for each in wanted], rows=[_changed(each) for each in rows.rows], total=rows.total,
-        next=rows.after,
+        shown=[each.word for each in wanted], rows=rows.rows, total=rows.total,
+        next=rows.next,
     )  # fmt: skip
     return _view(data, (a, b), change, reason, after)
 
 
-def _view(data: Diff, names: tuple[str, str], change: Sequence[str], reason: int | None, after: int) -> View:
+def _view(data: Diff, names: tuple[str, str], change: Sequence[str], reason: int | None, after: str) -> View:
     sealed = data.a.sealed and data.b.sealed
     return View(
         title=f"{names[0]} → {names[1]}", template="diff.html", data=data, simulated=data.a.simulated,
@@ -188,20 +164,6 @@ def _transitions(compared: Comparison) -> list[Transition]:
         Transition(a=before.word if before else "", b=after.word if after else "", count=count)
         for (before, after), count in compared.transitions.items()
     ]
-
-
-def _changed(row: DiffRow) -> Changed:
-    return Changed(
-        test=test_of(row.number, row.id), change=row.pair.word, a=_side(row.a), b=_side(row.b),
-        renamed_from=row.renamed_from,
-    )  # fmt: skip
-
-
-def _side(side: SideOf) -> OneSide:
-    return OneSide(
-        outcome=side.outcome.word if side.outcome else "", flaky=side.flaky, rule=side.rule, cause=side.cause,
-        message=side.message, fallback_ops=side.fallback_ops,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 
 from conformance.store import Kind, RunRow, Store, list_runs, slowest, tally
 from web.answers import View, page, store_of
+from web.pages.dtypes import dtype_order
 from web.pages.finding import run_named
 from web.shapes import Counted, Ended, Run, counted_of, ended_of, run_of
 
@@ -68,7 +69,7 @@ def one_run(request: Request, run: str) -> View:
     row = found.run
     data = OneRun(
         run=run_of(row), remark=found.remark, selection=_selection(row), suites=_counted(store, row, Kind.SUITE),
-        kinds=_counted(store, row, Kind.KIND), dtypes=_counted(store, row, Kind.DTYPE),
+        kinds=_counted(store, row, Kind.KIND), dtypes=_by_dtype(store, row),
         rules=_most_first(store, row, Kind.RULE),
         causes=_most_first(store, row, Kind.CAUSE), slowest=[ended_of(each) for each in slowest(store, row)],
         environment=dict(sorted({**row.fingerprint, **row.environment}.items())),
@@ -81,6 +82,11 @@ def one_run(request: Request, run: str) -> View:
 
 def _counted(store: Store, row: RunRow, by: Kind) -> list[Counted]:
     return [counted_of(each) for each in tally(store, row, by)]
+
+
+def _by_dtype(store: Store, row: RunRow) -> list[Counted]:
+    found = _counted(store, row, Kind.DTYPE)
+    return [found[place] for place in dtype_order([each.label for each in found])]
 
 
 def _most_first(store: Store, row: RunRow, by: Kind) -> list[Counted]:
