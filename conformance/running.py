@@ -97,7 +97,8 @@ class Runner:
         return planner.collect(selection)
 
     def _equip(self, stack: ExitStack, request: Request, folder: RunFolder) -> tuple[list[Lease], LocalEngine]:
-        held = leases.acquire(self.settings.home / "leases" / request.target.name, request.workers)
+        folder_of_locks = self.settings.home / "leases" / request.target.name
+        held = leases.acquire(folder_of_locks, request.workers, leases.allowed(os.environ))
         for each in held:
             stack.callback(each.release)
         return held, stack.enter_context(self._engine(request, folder))

@@ -1,11 +1,12 @@
 """The options of `conformance run`, from words to a checked request."""
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance import environment, suites, targets
+from conformance import environment, leases, suites, targets
 from conformance.cli import earlier
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome
@@ -55,7 +56,7 @@ class Wishes:
 
     def request(self, settings: Settings) -> Request:
         """The checked request. Raises UsageError for anything unknown or contradictory."""
-        workers = self.workers or environment.cores()
+        workers = self.workers or min(environment.cores(), len(leases.allowed(os.environ)))
         if (folder := self.resumed(settings)) is not None:
             self._require_nothing_else("resume")
             header = folder.read_header()

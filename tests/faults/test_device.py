@@ -51,6 +51,7 @@ def test_a_device_that_stays_sick_ends_the_run_incomplete_and_resume_goes_on_whe
     assert lab.outcomes() == {"pass-0": "pass", "poison-0": "infra", "pass-1": "pass"}
 
 
+@pytest.mark.slow
 def test_a_busy_core_is_given_up_and_the_other_does_the_work(lab: Lab) -> None:
     lab.plan(*many("sleep", 60))
     (lab.state / "busy-1").touch()
@@ -59,6 +60,7 @@ def test_a_busy_core_is_given_up_and_the_other_does_the_work(lab: Lab) -> None:
     assert set(lab.outcomes().values()) == {"pass"}
 
 
+@pytest.mark.slow
 def test_a_device_that_is_busy_everywhere_ends_the_run_before_it_starts(lab: Lab) -> None:
     lab.plan("pass-0")
     (lab.state / "busy-0").touch()

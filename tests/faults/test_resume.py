@@ -83,6 +83,7 @@ def test_children_killed_at_random_cost_at_most_the_test_they_were_in(lab: Lab, 
     assert "not_run" not in outcomes.values()
 
 
+@pytest.mark.slow
 def test_a_fork_server_killed_in_the_middle_is_replaced_and_nothing_is_charged(lab: Lab) -> None:
     lab.plan(*many("sleep", 60))
     process = start(lab)
@@ -108,6 +109,19 @@ def test_an_interrupted_run_says_how_to_go_on_and_is_finished_by_resume(lab: Lab
     finish(lab)
     after = read_attempts(lab.folders()[0]).ended
     assert all(numbers <= set(after[key]) for key, numbers in before.items()), "what had ended was not run again"
+
+
+def test_an_interruption_while_planning_leaves_nothing(lab: Lab) -> None:
+    lab.plan("slowplan-0")
+    process = lab.start("run", "--target", "fake", "--suite", "fake")
+    until = time.monotonic() + 20
+    while not (lab.state / "planning").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert "interrupted while planning" in err
+    assert list((lab.path / "home" / "runs").iterdir()) == []
 
 
 def test_a_run_that_lives_cannot_be_resumed(lab: Lab) -> None:

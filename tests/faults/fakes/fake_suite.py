@@ -88,6 +88,9 @@ class FakeSuite:
 
     def collect(self, selection: Selection, target: str, release: str) -> Iterator[PlannedTest]:
         names = (state() / "tests").read_text().split()
+        if "slowplan-0" in names:
+            (state() / "planning").touch()
+            time.sleep(600)
         unknown = set(selection.ops) - {name.partition("-")[0] for name in names}
         if unknown:
             raise UsageError(f"unknown op {sorted(unknown)[0]!r}")
