@@ -15,6 +15,9 @@ _COLOUR: Final = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]|\x1b\][^\x07\x1b]{0,2000}(?
 LONGEST_NAME: Final = 180
 """Characters of a name shown in a table; the page of the test shows all of it."""
 
+_NOT_WORTH_CUTTING: Final = 24
+"""Characters that the note about a cut takes itself."""
+
 
 def visible(text: str) -> str:
     """The text with every character that would not be seen, or would change the order of others, written out."""
@@ -31,7 +34,7 @@ def _written(found: re.Match[str]) -> str:
 def name(text: str, longest: int = LONGEST_NAME) -> str:
     """A name on one line, cut in the middle with a note of how much is missing."""
     line = visible(text).replace("\n", "\\n").replace("\t", "\\t")
-    if len(line) <= longest:
+    if len(line) <= longest + _NOT_WORTH_CUTTING:
         return line
     half = longest // 2
     return f"{line[:half]} … {len(line) - 2 * half:,} characters … {line[-half:]}"

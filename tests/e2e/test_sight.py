@@ -42,7 +42,7 @@ def violations(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_axe_finds_nothing(page: Page, scheme: Scheme) -> None:
     page.emulate_media(color_scheme=scheme)
     for address in ADDRESSES:
@@ -53,7 +53,7 @@ def test_axe_finds_nothing(page: Page, scheme: Scheme) -> None:
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("width", [360, 768])
+@pytest.mark.parametrize("width", [360, pytest.param(768, marks=pytest.mark.slow)])
 def test_no_page_is_wider_than_the_screen(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 780})
     wide = {}

@@ -10,7 +10,7 @@ from conformance.store import Store, compare, find_run, ingest
 from tests.runs import make_run
 from tests.sites import base_run, candidate_run
 from web.marks import CHANGE
-from web.pages.changes import Changes, Place, changes_after, place_named
+from web.pages.changes import Changed, Changes, Place, changes_after, place_named
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 28, 29, 100])
@@ -24,7 +24,8 @@ def test_pages_put_together_are_all_tests_in_the_order_of_classes(store: Store, 
     whole = changes_after(store, compared, list(CHANGE), None, None, 1000)
     assert whole.next == ""
     assert len(whole.rows) == whole.total == len(set(base_run()) | set(candidate_run()))
-    rows, page = [], Changes(rows=[], total=0, next="first")
+    rows: list[Changed] = []
+    page = Changes(rows=[], total=0, next="first")
     while page.next:
         last = None if page.next == "first" else place_named(page.next)
         page = changes_after(store, compared, list(CHANGE), None, last, limit)
