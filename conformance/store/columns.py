@@ -24,6 +24,8 @@ _KEPT: frozenset[Outcome] = frozenset(
 )  # fmt: skip
 """Outcomes whose attempts are kept one by one, besides every test with more than one attempt."""
 
+_IS_KEPT = tuple(code in _KEPT for code in range(max(Outcome) + 1))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Attempted:
@@ -173,7 +175,7 @@ def _join(tests: Sequence[PlannedTest], keys: Sequence[str], ended: Mapping[str,
         joined.shown.append(end)
         joined.status.append(status_byte(outcome, flaky))
         joined.attempts.append(len(made))
-        if test.decided is None and (len(made) > 1 or outcome in _KEPT):
+        if test.decided is None and (len(made) > 1 or _IS_KEPT[outcome]):
             joined.kept.extend(Attempted(place=place, end=each) for each in made)
     return joined
 

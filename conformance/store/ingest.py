@@ -48,7 +48,7 @@ def ingest(store: Store, folder: Path) -> Ingested:
         unchanged = _stored(cursor, files)
     if not unchanged:
         with _no_collection():
-            _write(store, columns.read(files), files)
+            unchanged = _write(store, columns.read(files), files)
     run = find_run(store, storable(files.header.run))
     if run is None:
         raise StoreError(f"run {files.header.run!r} was deleted while it was stored: store it again")
@@ -70,19 +70,20 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _write(store: Store, read: Columns, files: Files) -> None:
-    """Write everything in one transaction, unless another process has stored the same meanwhile."""
+def _write(store: Store, read: Columns, files: Files) -> bool:
+    """Write everything in one transaction; True when another process has stored the same meanwhile."""
     with store.raw() as cursor:
         cursor.execute("SET LOCAL statement_timeout = '10min'")
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         if _stored(cursor, files):
-            return
+            return True
         places = number_tests(cursor, read)
         texts = {name: read.texts(name) for name in PHRASES}
         numbers = rows.number_phrases(cursor, texts, read.kept)
         run = rows.replace_run(cursor, read, files.folder.path)
         rows.write_vectors(cursor, run, read, rows.coded(texts, numbers), places)
         rows.write_attempts(cursor, run, read.kept, numbers, places)
+    return False
 
 
 def _stored(cursor: Cursor, files: Files) -> bool:

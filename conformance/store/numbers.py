@@ -12,8 +12,6 @@ from conformance.store.phrases import PARTS, Cursor
 
 _SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 
-_PARTS = attrgetter(*(each.name.lower() for each in PARTS))
-
 _NEW = np.dtype(
     [("fields", ">i2"), ("length_id", ">i4"), ("id", ">i4"), ("length_digest", ">i4"), ("digest", "V16")]
     + [pair for part in PARTS for pair in ((f"length_{part.name.lower()}", ">i4"), (part.name.lower(), ">i4"))]
@@ -51,7 +49,8 @@ def number_tests(cursor: Cursor, read: Columns) -> NDArray[np.int32]:
 
 
 def _store(cursor: Cursor, read: Columns, missing: Sequence[int], digests: Sequence[bytes], first: int) -> None:
-    columns = list(zip(*[_PARTS(read.tests[place].id) for place in missing], strict=True))
+    tests = [read.tests[place].id for place in missing]
+    columns = [list(map(attrgetter(part.name.lower()), tests)) for part in PARTS]
     wanted = {(part, each) for part, column in zip(PARTS, columns, strict=True) for each in set(column)}
     stored = phrases.intern(cursor, {(part, storable(each)) for part, each in wanted})
     fixed = np.zeros(len(missing), _NEW)
