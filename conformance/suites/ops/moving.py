@@ -59,24 +59,34 @@ class Mover:
 
     def _strided(self, value: Tensor) -> Tensor:
         """Copies whole storages, so that strides, overlaps and aliases stay what they were."""
-        flat = self._storage(value)
-        if value.numel() == flat.numel() and value.is_contiguous():
-            moved = flat.view(value.shape)
-        else:
-            moved = flat.as_strided(value.size(), value.stride(), value.storage_offset())
-        if value.is_conj():
-            moved = moved.conj()
-        return torch._neg_view(moved) if value.is_neg() else moved
-
-    def _storage(self, value: Tensor) -> Tensor:
         storage = value.untyped_storage()
         key = (storage.data_ptr(), value.dtype)
-        if key not in self._storages or not key[0]:
-            flat = torch.empty(0, dtype=value.dtype)
-            # set_ shares the bytes: the copy is then one transfer, whatever the view of them is.
-            flat.set_(storage, 0, (storage.nbytes() // value.element_size(),), (1,))
-            self._storages[key] = flat.to(self.device, copy=True)
-        return self._storages[key]
+        known = self._storages.get(key) if key[0] else None
+        whole = (
+            value.is_contiguous() and storage.nbytes() == value.nbytes and not value.is_conj() and not value.is_neg()
+        )
+        if whole and known is None:
+            # Most tensors: alone in their memory and in order.
+            self._storages[key] = moved = value.detach().to(self.device, copy=True)
+            return moved
+        if known is None:
+            self._storages[key] = known = _flat(value).to(self.device, copy=True)
+        return _view(known.view(-1), value)
+
+
+def _flat(value: Tensor) -> Tensor:
+    """All of a tensor's memory in order: the copy of it is one transfer, whatever the views of it are."""
+    storage = value.untyped_storage()
+    flat = torch.empty(0, dtype=value.dtype)
+    return flat.set_(storage, 0, (storage.nbytes() // value.element_size(),), (1,))
+
+
+def _view(flat: Tensor, like: Tensor) -> Tensor:
+    """The view of copied memory that `like` is of its own."""
+    seen = flat.as_strided(like.size(), like.stride(), like.storage_offset())
+    if like.is_conj():
+        seen = seen.conj()
+    return torch._neg_view(seen) if like.is_neg() else seen
 
 
 def to_cpu(value: Any) -> Any:
