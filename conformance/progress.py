@@ -11,10 +11,10 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from conformance.ledger import Ledger
 from conformance.outcomes import Outcome
-from conformance.shards import Queue
-from conformance.slots import Slot
+from conformance.supervision.ledger import Ledger
+from conformance.supervision.shards import Queue
+from conformance.supervision.slots import Slot
 
 
 class Progress(Protocol):

@@ -14,8 +14,8 @@ from conformance.errors import ConformanceError, StoreError
 from conformance.outcomes import Outcome
 from conformance.plan import PlannedTest
 from conformance.record import RunFolder
-from conformance.running import Request
 from conformance.summary import Summary
+from conformance.supervision.running import Request
 
 SIMULATION = "SIMULATION: these are outcomes of the simulated backend on the CPU, not of Neuron hardware"
 

@@ -15,10 +15,10 @@ from conformance.outcomes import Attempt
 from conformance.plan import Selection
 from conformance.progress import Silent
 from conformance.record import Result, read_results
-from conformance.running import Request, Runner
 from conformance.settings import Settings
-from conformance.stopping import listening
-from conformance.watch import Limits
+from conformance.supervision.running import Request, Runner
+from conformance.supervision.stopping import listening
+from conformance.supervision.watch import Limits
 
 _SHOWN = 5
 

@@ -12,10 +12,10 @@ from conformance.cli.wishes import Wishes
 from conformance.errors import ExitCode, IncompleteError
 from conformance.outcomes import Outcome
 from conformance.record import read_results
-from conformance.running import Ended, Runner
-from conformance.stopping import listening
 from conformance.summary import Summary
-from conformance.watch import Limits
+from conformance.supervision.running import Ended, Runner
+from conformance.supervision.stopping import listening
+from conformance.supervision.watch import Limits
 
 
 @click.command()

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance import environment, leases, suites, targets
+from conformance import suites, targets
 from conformance.cli import earlier
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome
 from conformance.plan import Selection
 from conformance.record import RunFolder
-from conformance.running import Request, request_of
 from conformance.settings import Settings
-from conformance.watch import Limits
+from conformance.supervision import environment, leases
+from conformance.supervision.running import Request, request_of
+from conformance.supervision.watch import Limits
 
 _FIXED = ("target", "release", "suite", "ops", "tests", "profile")
 

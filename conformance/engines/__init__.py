@@ -4,8 +4,8 @@ import signal
 from dataclasses import dataclass
 from typing import Protocol
 
-from conformance.jobs import ChildExit, Job
 from conformance.journal import Record
+from conformance.supervision.jobs import ChildExit, Job
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

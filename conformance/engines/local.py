@@ -17,8 +17,8 @@ from conformance import suites
 from conformance.engines import Child, Exit
 from conformance.engines.frames import Ended, Frames, Ready, Refused, Signal, Start, Started, event_decoder, frame
 from conformance.errors import IncompleteError
-from conformance.jobs import Job, Shard, encode
 from conformance.journal import Follower, Record
+from conformance.supervision.jobs import Job, Shard, encode
 
 MOST_DEATHS = 8
 """Times that a fork server may die in a row without a child of it ending in good order."""

@@ -12,9 +12,9 @@ import socket
 import sys
 from importlib import import_module
 
-from conformance import worker
 from conformance.engines.frames import Ended, Event, Frames, Ready, Refused, Signal, Start, Started, request_decoder
 from conformance.engines.frames import frame as framed
+from conformance.supervision import worker
 
 
 class Nursery:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance import leases
 from conformance.errors import IncompleteError, UsageError
-from conformance.leases import NUM_CORES, RESET_CORES, VISIBLE_CORES
+from conformance.supervision import leases
+from conformance.supervision.leases import NUM_CORES, RESET_CORES, VISIBLE_CORES
 
 
 def test_two_runs_get_different_cores_and_a_released_one_is_leased_again(tmp_path: Path) -> None:

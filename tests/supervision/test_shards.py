@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from conformance.outcomes import TestId
 from conformance.plan import PlannedTest
-from conformance.shards import LONGEST_BATCH, MOST_TESTS, Queue
+from conformance.supervision.shards import LONGEST_BATCH, MOST_TESTS, Queue
 
 
 def planned(number: int, suite: str = "s") -> PlannedTest:

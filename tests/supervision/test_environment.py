@@ -1,10 +1,11 @@
 """What is recorded of a run's environment, and what is not."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from conformance import environment
+from conformance.supervision import environment
 
 
 def test_only_listed_variables_are_recorded_and_never_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,3 +34,19 @@ def test_a_compile_cache_is_cold_warm_or_unknown(tmp_path: Path) -> None:
     assert environment.cache_state(str(tmp_path)) == "warm"
     assert environment.cache_state("s3://bucket/cache") == "unknown"
     assert environment.cache_state("") == "unknown"
+
+
+def test_a_change_of_any_source_of_the_package_changes_the_code_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = environment._PACKAGE
+    assert {"classify.py", "simulator", "suites"} <= {each.name for each in whole.iterdir()}
+    shutil.copytree(whole, tmp_path / "conformance", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(environment, "_PACKAGE", tmp_path / "conformance")
+    before = environment._package_hash.__wrapped__()
+    for name in ("classify.py", "suites/ops/runner.py", "coverage/sim.toml"):
+        with (tmp_path / "conformance" / name).open("a") as file:
+            file.write("# changed\n")
+        after = environment._package_hash.__wrapped__()
+        assert after != before
+        before = after

@@ -2,7 +2,7 @@
 
 from conformance import journal
 from conformance.outcomes import Attempt, Outcome, Stage
-from conformance.watch import Limits, Overdue, Watch
+from conformance.supervision.watch import Limits, Overdue, Watch
 
 LIMITS = Limits(test=10, compile=100, idle=50)
 

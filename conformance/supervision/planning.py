@@ -10,9 +10,9 @@ from typing import Final
 from conformance import plan
 from conformance.engines import Child, Engine
 from conformance.errors import IncompleteError, InterruptedRunError, UsageError
-from conformance.jobs import Answer, Collect, Place, Survey, decode_answer
-from conformance.leases import Lease
 from conformance.plan import PlannedTest, Selection
+from conformance.supervision.jobs import Answer, Collect, Place, Survey, decode_answer
+from conformance.supervision.leases import Lease
 
 ROUNDS: Final = 3
 """Times that each lease is asked for the device before a run gives up."""

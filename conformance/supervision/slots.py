@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from conformance.engines import Child
-from conformance.leases import Lease
 from conformance.outcomes import Attempt
 from conformance.plan import PlannedTest
-from conformance.shards import Batch
-from conformance.watch import Overdue, Watch
+from conformance.supervision.leases import Lease
+from conformance.supervision.shards import Batch
+from conformance.supervision.watch import Overdue, Watch
 
 MOST_TRIES = 4
 """Children in a row that may find the device unusable before its core is given up."""

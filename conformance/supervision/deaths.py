@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from conformance.engines import Exit
-from conformance.ledger import DIED, DIED_AGAIN
 from conformance.outcomes import Attempt, Outcome, RanOn
-from conformance.watch import Limits, OpenTest, Overdue
+from conformance.supervision.ledger import DIED, DIED_AGAIN
+from conformance.supervision.watch import Limits, OpenTest, Overdue
 
 LONGEST_LOG = 8_000
 """Characters of a dead child's output kept with its attempt."""

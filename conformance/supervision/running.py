@@ -9,18 +9,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance import durations, environment, leases, plan, targets
+from conformance import plan, targets
 from conformance.engines.local import LocalEngine
 from conformance.errors import ConformanceError, InterruptedRunError, StoreError, UsageError
-from conformance.leases import Lease
 from conformance.plan import PlannedTest, RunHeader, Selection
-from conformance.planning import Planner
 from conformance.progress import Progress
 from conformance.record import RunFolder, read_results
-from conformance.session import Session, hold, new_run_id
 from conformance.settings import Settings
+from conformance.supervision import durations, environment, leases
+from conformance.supervision.leases import Lease
+from conformance.supervision.planning import Planner
+from conformance.supervision.session import Session, hold, new_run_id
+from conformance.supervision.watch import Limits
 from conformance.targets import Target
-from conformance.watch import Limits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance import durations
 from conformance.engines import Engine
 from conformance.errors import StoreError, UsageError
-from conformance.jobs import Place
 from conformance.journal import Journal
-from conformance.leases import Lease, lock_file
-from conformance.ledger import Ledger
 from conformance.plan import PlannedTest, RunHeader
 from conformance.progress import Progress
 from conformance.record import RunFolder, read_attempts
-from conformance.shards import Queue
-from conformance.slots import Slot
-from conformance.supervise import Supervisor, Supplies
-from conformance.watch import Limits
+from conformance.supervision import durations
+from conformance.supervision.jobs import Place
+from conformance.supervision.leases import Lease, lock_file
+from conformance.supervision.ledger import Ledger
+from conformance.supervision.shards import Queue
+from conformance.supervision.slots import Slot
+from conformance.supervision.supervise import Supervisor, Supplies
+from conformance.supervision.watch import Limits
 
 _SESSION = re.compile(r"(\d+)-supervisor\.jsonl")
 

@@ -17,6 +17,7 @@ PACKAGES: Final = ("torch", "numpy", "scipy", "pytest", "transformers", "torch-n
 PREFIXES: Final = ("NEURON_", "TORCH_NEURONX_", "PYTORCH_", "TORCH_", "CONFORMANCE_")
 """Variables are recorded by this list alone, so that no secret of the environment ends in a run's folder."""
 
+_PACKAGE: Final = Path(__file__).parents[1]
 _HASHED: Final = frozenset({".py", ".toml", ".cpp", ".h"})
 _SECRETS: Final = ("TOKEN", "SECRET", "PASSWORD", "KEY", "CREDENTIAL")
 
@@ -66,11 +67,10 @@ def code_hash(target: str, suite_names: Iterable[str]) -> str:
 
 @cache
 def _package_hash() -> bytes:
-    root = Path(__file__).parent
     whole = hashlib.blake2b(digest_size=16)
-    for path in sorted(root.rglob("*")):
+    for path in sorted(_PACKAGE.rglob("*")):
         if path.suffix in _HASHED and path.is_file():
-            whole.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+            whole.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return whole.digest()
 
 
@@ -82,9 +82,8 @@ def _source(module: str) -> Path | None:
 @cache
 def revision() -> str:
     """The git revision of the checkout, with `+changes` when files differ from it; empty outside of one."""
-    root = Path(__file__).parent
-    head = _git(root, "rev-parse", "HEAD")
-    return head + ("+changes" if head and _git(root, "status", "--porcelain", "--untracked-files=no") else "")
+    head = _git(_PACKAGE, "rev-parse", "HEAD")
+    return head + ("+changes" if head and _git(_PACKAGE, "status", "--porcelain", "--untracked-files=no") else "")
 
 
 def _git(root: Path, *arguments: str) -> str:

@@ -5,16 +5,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from conformance import deaths
 from conformance.engines import Exit
 from conformance.errors import StoreError
-from conformance.jobs import ChildExit
-from conformance.ledger import DIED, Ledger
 from conformance.outcomes import Attempt
 from conformance.plan import PlannedTest
-from conformance.shards import Batch, Queue
-from conformance.slots import Kill, Slot, Suspect
-from conformance.watch import Limits, OpenTest, Overdue, Watch
+from conformance.supervision import deaths
+from conformance.supervision.jobs import ChildExit
+from conformance.supervision.ledger import DIED, Ledger
+from conformance.supervision.shards import Batch, Queue
+from conformance.supervision.slots import Kill, Slot, Suspect
+from conformance.supervision.watch import Limits, OpenTest, Overdue, Watch
 
 MOST_PASSED: Final = 3
 """Children that may end without starting any of their tests before these are given an outcome."""

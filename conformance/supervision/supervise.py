@@ -6,17 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from conformance.aftermath import Aftermath
 from conformance.engines import Engine
 from conformance.errors import IncompleteError
-from conformance.jobs import Place
-from conformance.jobs import Shard as ShardJob
 from conformance.journal import End
-from conformance.ledger import Ledger
 from conformance.outcomes import Outcome
-from conformance.shards import Batch, Queue
-from conformance.slots import Kill, Slot
-from conformance.watch import Limits, Overdue, Watch
+from conformance.supervision.aftermath import Aftermath
+from conformance.supervision.jobs import Place
+from conformance.supervision.jobs import Shard as ShardJob
+from conformance.supervision.ledger import Ledger
+from conformance.supervision.shards import Batch, Queue
+from conformance.supervision.slots import Kill, Slot
+from conformance.supervision.watch import Limits, Overdue, Watch
 
 POLL: Final = 0.1
 """Seconds between two looks at the journals; a death is noticed at once."""

@@ -14,12 +14,13 @@ from types import FrameType
 
 import msgspec
 
-from conformance import jobs, plan, suites, targets
+from conformance import plan, suites, targets
 from conformance.errors import ConformanceError
-from conformance.jobs import Answer, ChildExit, Collect, Place, Shard, Survey
 from conformance.journal import Journal
 from conformance.outcomes import Outcome
 from conformance.suites import Bench
+from conformance.supervision import jobs
+from conformance.supervision.jobs import Answer, ChildExit, Collect, Place, Shard, Survey
 from conformance.targets import Device
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
