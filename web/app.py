@@ -1,8 +1,9 @@
 """The application: pages over one open store."""
 
 from typing import Final
+from urllib.parse import unquote
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import RedirectResponse
 from starlette.middleware.gzip import GZipMiddleware
 
@@ -21,6 +22,7 @@ def create(store: Store) -> FastAPI:
     """The application on a store, which the caller closes."""
     app = FastAPI(
         title="Neuron Conformance", version=conformance.__version__, docs_url=None, redoc_url=None,
+        dependencies=[Depends(_without_nul)],
         description="Every page has a JSON twin under the same address with .json.",
     )  # fmt: skip
     app.state.store = store
@@ -32,6 +34,12 @@ def create(store: Store) -> FastAPI:
     for router in (health.router, assets.router, tests.router, diffs.router, matrix.router, ops.router, runs.router):
         app.include_router(router)
     return app
+
+
+async def _without_nul(request: Request) -> None:
+    # The database refuses it in any text, so that nothing stored can have it; a refusal would look like a failure.
+    if "\0" in request.url.path or "\0" in unquote(request.url.query):
+        raise HTTPException(400, "no name has a NUL character: leave %00 out of the address")
 
 
 async def _home() -> RedirectResponse:

@@ -191,6 +191,11 @@ def test_runs_are_paged_newest_first_without_loss(store: Store, tmp_path: Path) 
         assert second["next"] == ""
         assert "Older runs" in client.get("/runs").text
         assert "Older runs" not in client.get(f"/runs?before={first['next']}").text
+        past = said(client, "/tests/0.json")
+        assert [each["run"]["run"] for each in past["history"]] == found[:50]
+        assert past["older"] is True
+        assert "newest 50 runs" in client.get("/tests/0").text
+        assert said(client, "/tests/0.json?run=run00")["run"]["run"] == "run00"
 
 
 def test_every_outcome_has_its_own_word_in_json(client: httpx.Client) -> None:

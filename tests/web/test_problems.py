@@ -31,6 +31,9 @@ WRONG = {
     "/diff?a=base&b=candidate&class=wrong": (400, "choose one of same"),
     "/diff?a=base&b=candidate&after=5": (400, "page before"),
     "/diff?a=base&b=candidate&reason=x": (400, "reason"),
+    "/search?q=a%00b": (400, "NUL"),
+    "/runs/a%00b": (400, "NUL"),
+    "/runs/base/tests?rule=%00": (400, "NUL"),
 }
 
 
@@ -56,6 +59,23 @@ def test_its_json_twin_is_a_problem_document(client: httpx.Client, url: str) -> 
     said = answer.json()
     assert said["status"] == status
     assert words in said["detail"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"/runs/base/tests?after={10**30}",
+        f"/runs/base/tests?after=-{10**30}",
+        f"/search?q=add&after={10**30}",
+        f"/diff?a=base&b=candidate&reason={10**30}",
+        f"/diff?a=base&b=candidate&after=regressed.{10**30}",
+        "/search?q=%ff%fe%ff",
+        "/runs/base/matrix?kind=%ff&q=%ff",
+        f"/search?q={'%25' * 2000}",
+    ],
+)
+def test_what_leads_to_nothing_is_an_empty_page_and_no_failure(client: httpx.Client, url: str) -> None:
+    assert client.get(url).status_code == 200
 
 
 def test_only_reading_is_possible(client: httpx.Client) -> None:

@@ -29,17 +29,19 @@ router = APIRouter()
 
 _TESTS_A_PAGE: Final = 100
 _LEAST_TEXT: Final = 2
+_RUNS_OF_A_HISTORY: Final = 50
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OneTest:
-    """A test in one run, and what it came to in others. `reproduce` is a shell command."""
+    """A test in one run, and what it came to in others. `older`: the history goes on. `reproduce`: a shell command."""
 
     test: Test
     run: Run
     ended: Ended
     attempts: Sequence[Attempt]
     history: Sequence[Past]
+    older: bool
     reproduce: str
 
 
@@ -59,13 +61,14 @@ def one_test(request: Request, number: int, run: str = "") -> View:
     row = numbered_tests(store, [number]).get(number) if number < 2**31 else None
     if row is None:
         raise HTTPException(404, f"there is no test {number}: search for a part of its name")
-    past = history(store, number)
+    past = history(store, number, _RUNS_OF_A_HISTORY + 1)
     shown = _shown(store, past, run_named(store, run).run if run else None, number)
     (ended,) = rows_of(store, shown, [number])
     test = test_of(number, row.id)
     data = OneTest(
         test=test, run=run_of(shown), ended=ended_of(ended),
-        attempts=[attempt_of(each) for each in attempts_of(store, shown, number)], history=past_of(past),
+        attempts=[attempt_of(each) for each in attempts_of(store, shown, number)], history=past_of(past[:_RUNS_OF_A_HISTORY]),
+        older=len(past) > _RUNS_OF_A_HISTORY,
         reproduce=command(row.key, shown.target, shown.release),
     )  # fmt: skip
     return View(
