@@ -67,8 +67,8 @@ def one_test(request: Request, number: int, run: str = "") -> View:
     test = test_of(number, row.id)
     data = OneTest(
         test=test, run=run_of(shown), ended=ended_of(ended),
-        attempts=[attempt_of(each) for each in attempts_of(store, shown, number)], history=past_of(past[:_RUNS_OF_A_HISTORY]),
-        older=len(past) > _RUNS_OF_A_HISTORY,
+        attempts=[attempt_of(each) for each in attempts_of(store, shown, number)],
+        history=past_of(past[:_RUNS_OF_A_HISTORY]), older=len(past) > _RUNS_OF_A_HISTORY,
         reproduce=command(row.key, shown.target, shown.release),
     )  # fmt: skip
     return View(
