@@ -100,6 +100,20 @@ def test_lazy_conjugates_and_negatives_are_copied_right() -> None:
     assert (x.conj() * x).cpu().item() == 5
 
 
+def test_an_op_that_leaves_its_out_lazily_conjugated_does_so_on_the_device() -> None:
+    torch.manual_seed(0)
+    matrix, rhs = torch.randn(3, 3, dtype=torch.complex64), torch.randn(2, 3, dtype=torch.complex64)
+    factors, pivots = torch.linalg.lu_factor(matrix)
+    answers = []
+    for device in ("cpu", "neuron"):
+        out = torch.empty(2, 3, dtype=torch.complex64, device=device)
+        arguments = [each.to(device) for each in (factors, pivots, rhs)]
+        torch.linalg.lu_solve(*arguments, left=False, out=out)
+        assert out.is_conj()
+        answers.append(out.cpu())
+    torch.testing.assert_close(answers[1], answers[0])
+
+
 def test_a_lazy_clone_is_not_written_through() -> None:
     x = on(1, 2)
     clone = torch._lazy_clone(x)

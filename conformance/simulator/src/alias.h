@@ -65,7 +65,8 @@ class Aliases {
     return tensors_.back().first;
   }
 
-  // Give the device tensors what the call did to their CPU twins: new storage, size, strides, offset.
+  // Give the device tensors what the call did to their CPU twins: new storage, size, strides, offset, lazy
+  // conjugation (linalg_lu_solve leaves it on its out=) and negation.
   void settle() {
     for (auto& pair : storages_) settle_storage(pair.first, pair.second);
     for (size_t i = 0; i < tensors_.size(); ++i) settle_tensor(tensors_[i].first, tensors_[i].second);
@@ -97,6 +98,8 @@ class Aliases {
     if (device.sizes() != cpu.sizes() || device.strides() != cpu.strides() ||
         device.storage_offset() != cpu.storage_offset())
       impl->set_sizes_and_strides(cpu.sizes(), cpu.strides(), cpu.storage_offset());
+    if (device.is_conj() != cpu.is_conj()) impl->_set_conj(cpu.is_conj());
+    if (device.is_neg() != cpu.is_neg()) impl->_set_neg(cpu.is_neg());
   }
 
   c10::SmallVector<std::pair<Tensor, Tensor>, 6> tensors_;
