@@ -2,7 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 TARGET ?= sim
+ifdef TORCH_INDEX
 export TORCH_INDEX
+endif
 
 option = $(if $($(1)),--$(2) "$($(1))")
 
