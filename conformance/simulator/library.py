@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +44,7 @@ class Library:
             function = loaded[f"neuronsim_{name}"]
             function.restype, function.argtypes = result, arguments
             self._functions[name] = function
+        self._room = ctypes.create_string_buffer(4096)
 
     def call(self, name: str, *arguments: object) -> int:
         """Call one function; 0 for those that return nothing."""
@@ -51,17 +52,21 @@ class Library:
 
     def names(self, which: str) -> frozenset[str]:
         """Op names from `executed`, `fell_back` or `known`."""
-        return frozenset(self.bytes(which, 4096).decode().split())
+        return _names(self.bytes(which))
 
-    def bytes(self, which: str, guess: int) -> bytes:
-        """The bytes that a function writes into a buffer; asked again with room enough when the guess was too small."""
-        needed = guess
+    def bytes(self, which: str) -> bytes:
+        """The bytes that a function writes into a buffer, which grows when they do not fit."""
         while True:
-            buffer = ctypes.create_string_buffer(needed)
-            written = self.call(which, buffer, needed)
-            if written <= needed:
-                return buffer.raw[:written]
-            needed = written
+            written = self.call(which, self._room, len(self._room))
+            if written <= len(self._room):
+                return ctypes.string_at(self._room, written)
+            self._room = ctypes.create_string_buffer(written)
+
+
+@lru_cache(maxsize=1024)
+def _names(text: bytes) -> frozenset[str]:
+    # The trackers are read around every call of an op, and mostly say what they said before.
+    return frozenset(text.decode().split())
 
 
 @cache

@@ -92,7 +92,7 @@ def initial_seed() -> int:
 
 def get_rng_state(_device: object = "neuron") -> torch.Tensor:
     """State of the device's generator: a CPU tensor of bytes."""
-    state = bytearray(library.load().bytes("get_rng_state", 8192))
+    state = bytearray(library.load().bytes("get_rng_state"))
     with torch._C.DisableTorchFunction(), _disable_current_modes():
         return torch.frombuffer(state, dtype=torch.uint8)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, Protocol
 
 from conformance.targets import Compiled
@@ -76,6 +77,7 @@ class TrackedDevice:
         return self.facts()
 
 
+@lru_cache(maxsize=8192)
 def qualified(name: str) -> str:
     """`aten::add` for `add`, `aten::add.Tensor` or `aten.add.Tensor`: names are compared without their overload."""
     spaced = name.replace(".", "::", 1) if "::" not in name and name.count(".") else name
