@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Final, Protocol
 
-from conformance.errors import UsageError
 from conformance.journal import Journal
 from conformance.plan import PlannedTest, Selection
+from conformance.registry import Registry
 from conformance.targets import Device
 
 
@@ -45,28 +44,18 @@ class Suite(Protocol):
         """Run the tests in order, each journalled as begin, stages, end. Exceptions of a test never leave it."""
 
 
-_MODULES: Final[Mapping[str, str]] = {
-    "ops": "conformance.suites.ops",
-    "upstream": "conformance.suites.upstream",
-}
+_REGISTRY: Final = Registry(
+    what="suite",
+    shipped={
+        "ops": "conformance.suites.ops",
+        "upstream": "conformance.suites.upstream",
+    },
+    group="conformance.suites",
+)
+"""Another package's suite is an entry point of that group: name = module with `suite() -> Suite`."""
 
-
-PLUGGED: Final = "conformance.suites"
-"""Entry point group for suites of other packages: name = module with `suite() -> Suite`."""
-
-
-def names() -> tuple[str, ...]:
-    """The suites' names."""
-    return (*_MODULES, *sorted(entry_points(group=PLUGGED).names))
-
-
-def module_of(name: str) -> str:
-    """The module of the suite of that name. Raises UsageError for an unknown one."""
-    if name in _MODULES:
-        return _MODULES[name]
-    for each in entry_points(group=PLUGGED, name=name):
-        return each.value
-    raise UsageError(f"unknown suite {name!r}: choose one of {', '.join(names())}")
+names = _REGISTRY.names
+module_of = _REGISTRY.module_of
 
 
 def get(name: str) -> Suite:

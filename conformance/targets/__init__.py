@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Final, Protocol
 
 from conformance.errors import UsageError
+from conformance.registry import Registry
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,30 +96,20 @@ class Target(Protocol):
         """Register the device in this process. Raises UsageError when something is missing."""
 
 
-_MODULES: Final[Mapping[str, str]] = {
-    "sim": "conformance.targets.sim",
-    "trn2": "conformance.targets.neuron",
-    "trn3": "conformance.targets.neuron",
-    "cpu": "conformance.targets.cpu",
-}
+_REGISTRY: Final = Registry(
+    what="target",
+    shipped={
+        "sim": "conformance.targets.sim",
+        "trn2": "conformance.targets.neuron",
+        "trn3": "conformance.targets.neuron",
+        "cpu": "conformance.targets.cpu",
+    },
+    group="conformance.targets",
+)
+"""Another package's target is an entry point of that group: name = module with `target(name) -> Target`."""
 
-
-PLUGGED: Final = "conformance.targets"
-"""Entry point group for targets of other packages: name = module with `target(name) -> Target`."""
-
-
-def names() -> tuple[str, ...]:
-    """The targets' names."""
-    return (*_MODULES, *sorted(entry_points(group=PLUGGED).names))
-
-
-def module_of(name: str) -> str:
-    """The module of the target of that name. Raises UsageError for an unknown one."""
-    if name in _MODULES:
-        return _MODULES[name]
-    for each in entry_points(group=PLUGGED, name=name):
-        return each.value
-    raise UsageError(f"unknown target {name!r}: choose one of {', '.join(names())}")
+names = _REGISTRY.names
+module_of = _REGISTRY.module_of
 
 
 def get(name: str) -> Target:
