@@ -54,11 +54,12 @@ class Summary:
         }
 
 
-def line_of(result: Result) -> dict[str, Any]:
-    """The object that `--format ndjson` prints for a test."""
+def line_of(result: Result, *, simulated: bool) -> dict[str, Any]:
+    """The object that `--format ndjson` prints for a test; each says whether it was simulated, wherever it goes."""
     shown = result.shown
     return {
         "id": result.test.key,
+        "simulated": simulated,
         "outcome": result.outcome.word,
         "flaky": result.flaky,
         "rule": shown.rule,

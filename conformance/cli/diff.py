@@ -14,8 +14,8 @@ from conformance.store import Comparison, DiffRow, Store
 
 _PAGE: Final = 2_000
 _CSV: Final = (
-    "id", "class", "renamed_from", "a", "b", "a_rule", "b_rule", "a_cause", "b_cause", "a_flaky", "b_flaky",
-    "a_fallback_ops", "b_fallback_ops", "b_message",
+    "id", "simulated", "class", "renamed_from", "a", "b", "a_rule", "b_rule", "a_cause", "b_cause",
+    "a_flaky", "b_flaky", "a_fallback_ops", "b_fallback_ops", "b_message",
 )  # fmt: skip
 
 
@@ -53,13 +53,14 @@ def _pairs(words: str) -> tuple[PairClass, ...]:
 
 
 def _print(opened: Store, compared: Comparison, pairs: Sequence[PairClass], limit: int, form: str) -> None:
+    simulated = compared.a.simulated
     moved = pairs or tuple(each for each in PairClass if each is not PairClass.SAME)
     if form == "json":
         screen.say_json(documents.comparison_of(compared, store.named_groups(opened, compared)))
     elif form == "ndjson":
-        screen.say_lines(documents.diff_row_of(each) for each in _every(opened, compared, moved))
+        screen.say_lines(documents.diff_row_of(each, simulated=simulated) for each in _every(opened, compared, moved))
     elif form == "csv":
-        screen.say_csv(_CSV, (_csv_cells(each) for each in _every(opened, compared, moved)))
+        screen.say_csv(_CSV, (_csv_cells(each, simulated) for each in _every(opened, compared, moved)))
     else:
         _overview(opened, compared)
         _listing(opened, compared, pairs or _shown_first(compared), limit)
@@ -83,10 +84,11 @@ def _word(outcome: Outcome | None) -> str:
     return "not planned" if outcome is None else outcome.word
 
 
-def _csv_cells(row: DiffRow) -> tuple[object, ...]:
+def _csv_cells(row: DiffRow, simulated: bool) -> tuple[object, ...]:
     return (
-        row.key, row.pair.word, row.renamed_from, _word(row.a.outcome), _word(row.b.outcome), row.a.rule, row.b.rule,
-        row.a.cause, row.b.cause, int(row.a.flaky), int(row.b.flaky), " ".join(row.a.fallback_ops),
+        row.key, int(simulated), row.pair.word, row.renamed_from, _word(row.a.outcome), _word(row.b.outcome),
+        row.a.rule, row.b.rule, row.a.cause, row.b.cause, int(row.a.flaky), int(row.b.flaky),
+        " ".join(row.a.fallback_ops),
         " ".join(row.b.fallback_ops), row.b.message,
     )  # fmt: skip
 

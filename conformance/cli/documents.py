@@ -29,10 +29,11 @@ def tally_of(each: Tally) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def outcome_of(row: OutcomeRow) -> dict[str, Any]:
+def outcome_of(row: OutcomeRow, *, simulated: bool) -> dict[str, Any]:
     """One test of a run, as `run --format ndjson` prints it and more."""
     return {
-        "id": row.key, "outcome": row.outcome.word, "flaky": row.flaky, "attempts": row.attempts, "rule": row.rule,
+        "id": row.key, "simulated": simulated, "outcome": row.outcome.word, "flaky": row.flaky,
+        "attempts": row.attempts, "rule": row.rule,
         "ran_on": row.ran_on, "stage": row.stage,
         "seconds": {phase: round(spent, 6) for phase, spent in row.seconds.items()}, "message": row.message,
         "cause": row.cause, "code": row.code, "fallback_ops": list(row.fallback_ops), "op": row.id.op,
@@ -58,10 +59,11 @@ def comparison_of(compared: Comparison, groups: list[NamedGroup]) -> dict[str, A
     }  # fmt: skip
 
 
-def diff_row_of(row: DiffRow) -> dict[str, Any]:
+def diff_row_of(row: DiffRow, *, simulated: bool) -> dict[str, Any]:
     """One test in both runs."""
     return {
-        "id": row.key, "class": row.pair.word, "renamed_from": row.renamed_from, "a": _side(row.a), "b": _side(row.b)
+        "id": row.key, "simulated": simulated, "class": row.pair.word, "renamed_from": row.renamed_from,
+        "a": _side(row.a), "b": _side(row.b),
     }  # fmt: skip
 
 

@@ -76,11 +76,11 @@ def _document(
     rows: list[HistoryRow],
     pair: DiffRow | None,
 ) -> dict[str, Any]:
-    return documents.outcome_of(row) | {
+    return documents.outcome_of(row, simulated=run.simulated) | {
         "suite": test.id.suite, "file": test.id.file, "class": test.id.cls, "name": test.id.name, "run": run.uid,
-        "release": run.release, "target": run.target, "simulated": run.simulated,
+        "release": run.release, "target": run.target,
         "attempts": [{**asdict(each), "outcome": each.outcome.word} for each in attempts],
-        "since_the_run_before": documents.diff_row_of(pair) if pair else None,
+        "since_the_run_before": documents.diff_row_of(pair, simulated=run.simulated) if pair else None,
         "history": [
             {"run": each.run.uid, "release": each.run.release, "started": each.run.started.isoformat(),
              "outcome": each.outcome.word, "flaky": each.flaky, "rule": each.rule, "cause": each.cause}

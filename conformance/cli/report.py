@@ -31,7 +31,7 @@ def show(done: Summary, form: str) -> None:
         click.echo(summary.json(done.document()))
     elif form == "ndjson":
         for each in done.results:
-            click.echo(summary.json(summary.line_of(each)))
+            click.echo(summary.json(summary.line_of(each, simulated=done.header.simulated)))
     else:
         _show_table(done)
 

@@ -12,7 +12,19 @@ from conformance.outcomes import GROUPS, Outcome
 from conformance.store import Filter, Kind, OutcomeRow, RunRow, Store
 
 _PAGE: Final = 2_000
-_CSV: Final = ("id", "outcome", "flaky", "rule", "ran_on", "stage", "cause", "code", "message", "fallback_ops")
+_CSV: Final = (
+    "id",
+    "simulated",
+    "outcome",
+    "flaky",
+    "rule",
+    "ran_on",
+    "stage",
+    "cause",
+    "code",
+    "message",
+    "fallback_ops",
+)
 
 
 @click.command()
@@ -47,9 +59,9 @@ def _filter(words: str, parts: dict[Kind, str]) -> Filter:
 
 def _print(opened: Store, run: RunRow, chosen: Filter, limit: int, form: str) -> None:
     if form == "ndjson":
-        screen.say_lines(documents.outcome_of(each) for each in _every(opened, run, chosen))
+        screen.say_lines(documents.outcome_of(each, simulated=run.simulated) for each in _every(opened, run, chosen))
     elif form == "csv":
-        screen.say_csv(_CSV, (_csv_cells(each) for each in _every(opened, run, chosen)))
+        screen.say_csv(_CSV, (_csv_cells(each, run) for each in _every(opened, run, chosen)))
     elif form == "json":
         screen.say_json(_document(opened, run))
     elif chosen == Filter():
@@ -66,9 +78,10 @@ def _every(opened: Store, run: RunRow, chosen: Filter) -> Iterator[OutcomeRow]:
         after = page.after
 
 
-def _csv_cells(row: OutcomeRow) -> tuple[object, ...]:
+def _csv_cells(row: OutcomeRow, run: RunRow) -> tuple[object, ...]:
     return (
-        row.key, row.outcome.word, int(row.flaky), row.rule, row.ran_on, row.stage, row.cause, row.code, row.message,
+        row.key, int(run.simulated), row.outcome.word, int(row.flaky), row.rule, row.ran_on, row.stage,
+        row.cause, row.code, row.message,
         " ".join(row.fallback_ops),
     )  # fmt: skip
 
@@ -78,7 +91,7 @@ def _document(opened: Store, run: RunRow) -> dict[str, object]:
         "kinds": [documents.tally_of(each) for each in store.tally(opened, run, Kind.KIND)],
         "rules": [documents.tally_of(each) for each in store.tally(opened, run, Kind.RULE)],
         "seconds": {phase: round(float(spent.sum()), 3) for phase, spent in store.seconds(opened, run).items()},
-        "slowest": [documents.outcome_of(each) for each in store.slowest(opened, run)],
+        "slowest": [documents.outcome_of(each, simulated=run.simulated) for each in store.slowest(opened, run)],
         "environment": dict(run.environment),
     }
 

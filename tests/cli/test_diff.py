@@ -42,6 +42,8 @@ def test_every_format_tells_the_same_counts(command: Command) -> None:
     assert sum(document["classes"].values()) == document["tests"] == len(recorded.described()["test"])
     assert sum(each["tests"] for each in document["transitions"]) == document["tests"]
     assert sum(each["tests"] for each in document["groups"]) == document["tests"] - document["classes"]["same"]
+    assert all(each["simulated"] is True for each in lines)
+    assert all(each["simulated"] == "1" for each in cells)
     for rows in (lines, cells):
         found = [each["class"] for each in rows]
         assert {word: found.count(word) for word in found} == {

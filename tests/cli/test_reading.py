@@ -69,6 +69,8 @@ def test_show_prints_every_test_as_lines_or_cells(command: Command) -> None:
     lines = [json.loads(line) for line in command("show", "r1", "--format", "ndjson").out.splitlines()]
     assert sorted(each["outcome"] for each in lines) == ["fail", "not_run", "pass", "skip_eligibility"]
     cells = list(csv.DictReader(io.StringIO(command("show", "r1", "--format", "csv", "--op", "add").out)))
+    assert all(each["simulated"] for each in lines)
+    assert all(each["simulated"] == "1" for each in cells)
     assert [(each["outcome"], each["rule"]) for each in cells] == [("pass", ""), ("skip_eligibility", "no-out")]
     listed = command("show", "r1", "--outcomes", "fail,crash")
     assert "forward.mul.float32" in listed.out

@@ -60,6 +60,7 @@ def test_ndjson_has_one_line_a_planned_test_and_nothing_else_on_stdout(lab: Lab)
     lines = [json.loads(line) for line in done.out.splitlines()]
     assert [each["outcome"] for each in lines] == ["pass", "fail", "skip_coverage", "crash"]
     assert all({"id", "outcome", "rule", "ran_on", "stage", "seconds", "message"} <= each.keys() for each in lines)
+    assert all(each["simulated"] is True for each in lines)
     assert lines[2]["rule"] == "coverage:x"
 
 
