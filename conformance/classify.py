@@ -42,13 +42,28 @@ def of_exception(error: BaseException) -> Verdict:
     """
     compiling = any(type(each).__name__ == "BackendCompilerFailed" for each in _chain(error))
     real = unwrap(error)
-    text = f"{type(real).__name__}: {real}"
+    text = f"{type(real).__name__}: {text_of(real)}"
     code = codes.compiler_code(text)
     outcome, rule = _outcome(real, text, compiling or bool(code))
     return Verdict(
         outcome=outcome, rule=rule, message=text.strip(), cause=cause_of(real, code), code=code,
-        detail="".join(traceback.format_exception(real)),
+        detail=_trace(real),
     )  # fmt: skip
+
+
+def text_of(error: BaseException) -> str:
+    """An exception's text; a test may raise one whose `__str__` fails or gives no text."""
+    try:
+        return str(error)
+    except Exception as failed:
+        return f"(its text cannot be had: __str__ raises {type(failed).__name__})"
+
+
+def _trace(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(error))
+    except Exception:
+        return "".join(traceback.format_tb(error.__traceback__)) + type(error).__name__
 
 
 def _outcome(error: BaseException, text: str, compiling: bool) -> tuple[Outcome, str]:
@@ -69,13 +84,16 @@ def _outcome(error: BaseException, text: str, compiling: bool) -> tuple[Outcome,
 def _chain(error: BaseException) -> list[BaseException]:
     """The exception and those it wraps, outermost first."""
     seen = [error]
-    while (inner := _inner(seen[-1])) is not None and inner not in seen:
+    while (inner := _inner(seen[-1])) is not None and all(inner is not each for each in seen):
         seen.append(inner)
     return seen
 
 
 def _inner(error: BaseException) -> BaseException | None:
-    wrapped = getattr(error, "inner_exception", None)
+    try:
+        wrapped = getattr(error, "inner_exception", None)
+    except Exception:
+        return None
     if isinstance(wrapped, BaseException):
         return wrapped
     # PyTorch's @ops re-raises any failure as a plain Exception that names the sample, the real one as its cause.
@@ -97,7 +115,7 @@ _NOISE = (
 
 def cause_of(error: BaseException, code: str) -> str:
     """A signature that is equal for failures of one cause: exception, compiler code or text, first backend frame."""
-    first = str(error).strip().splitlines()[0] if str(error).strip() else ""
+    first = next(iter(text_of(error).strip().splitlines()), "")
     for pattern, put in _NOISE:
         first = pattern.sub(put, first)
     return f"{type(error).__name__}: {code or first[:200]}{_backend_frame(error)}"

@@ -54,6 +54,25 @@ def test_an_exception_has_its_outcome_and_rule(error: Exception, outcome: Outcom
     assert (verdict.outcome, verdict.rule) == (outcome, rule)
 
 
+class SpeechlessError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+    def __getattr__(self, name: str) -> object:
+        raise ValueError(name)
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("no likes")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_an_exception_that_cannot_be_looked_at_is_an_error_that_says_so() -> None:
+    verdict = of_exception(wrapped(SpeechlessError()))
+    assert verdict.outcome is Outcome.ERROR
+    assert verdict.message == "SpeechlessError: (its text cannot be had: __str__ raises ValueError)"
+
+
 def test_the_real_exception_and_its_code_are_named() -> None:
     verdict = of_exception(BackendCompilerFailed(RuntimeError("[NCC_EVRF001] aten.sort")))
     assert verdict.code == "NCC_EVRF001"

@@ -17,7 +17,7 @@ from conformance.pytest_hooks.graphs import Graphs
 from conformance.pytest_hooks.identity import tree_of
 from conformance.pytest_hooks.planning import PLANNED, function_of
 from conformance.pytest_hooks.streams import KeptOpen
-from conformance.pytest_hooks.verdict import attempt_of, class_teardown_failed
+from conformance.pytest_hooks.verdict import class_teardown_failed, judged
 from conformance.pytest_hooks.watch import Watch
 from conformance.targets import Device
 
@@ -42,7 +42,7 @@ class Recorder:
         self.ended: set[str] = set()
         """Keys of the tests that have their attempt."""
         self.left_open = ""
-        """Key of the test in which pytest itself ended."""
+        """Key of the test that is open, after the session of the one in which pytest itself ended."""
         self.class_teardowns: list[str] = []
         """Tests after which a class or module could not be torn down; charged to no test."""
 
@@ -67,16 +67,17 @@ class Recorder:
         evidence = Evidence(planned=planned)
         self._open = (item, evidence)
         self._journal.begin(planned.key, number)
+        self.left_open = planned.key
         try:
             result = yield
         except BaseException:
             self._end_stray_child()
-            self.left_open = planned.key
             raise
         finally:
             self._open = None
         self._end_stray_child()
-        self._journal.end(planned.key, attempt_of(evidence), number)
+        self._journal.end(planned.key, judged(evidence), number)
+        self.left_open = ""
         self.ended.add(planned.key)
         if class_teardown_failed(evidence):
             self.class_teardowns.append(planned.key)

@@ -35,6 +35,9 @@ def run(tests: Sequence[PlannedTest], bench: Bench, options: Sequence[str]) -> N
         if chosen.interrupted:
             raise KeyboardInterrupt
         chosen.settle()
+        if not chosen.ended and len(left) < len(tests):
+            # An earlier test left this process unfit for pytest: the supervisor gives the rest to a fresh one.
+            return
         if not chosen.ended:
             chosen.give_up(f"pytest ended with status {int(code)} before it ran a test: the log tells why")
         left = {key: each for key, each in left.items() if key not in chosen.ended}

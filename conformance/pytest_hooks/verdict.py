@@ -14,6 +14,9 @@ from conformance.provenance.rules import NO_RULE, Origin, Skip, explain
 from conformance.pytest_hooks.evidence import Evidence, Seen
 from conformance.pytest_hooks.planning import SWALLOWED
 
+UNREADABLE: Final = "unreadable"
+"""Rule of tests whose exceptions or reasons cannot be read."""
+
 _TIMED_OUT: Final = ("Timeout (>", "Timeout >")
 """How pytest-timeout words the failure that it raises in a test."""
 _NOT_FAILED: Final = "expected test to fail, but it passed"
@@ -24,6 +27,21 @@ _CLASS_TEARDOWN: Final = frozenset(
     {"unittest_setup_class_fixture", "xunit_setup_class_fixture", "xunit_setup_module_fixture"}
 )
 """pytest's fixtures that call tearDownClass and tearDownModule when the last test is over."""
+
+
+def judged(evidence: Evidence) -> Attempt:
+    """The attempt that the evidence amounts to; `error` where the evidence itself cannot be read.
+
+    Exceptions and reasons are a test's own objects, which may do anything when they are looked at.
+    """
+    try:
+        return attempt_of(evidence)
+    except Exception as error:
+        found = classify.of_exception(error)
+        return Attempt(
+            outcome=Outcome.ERROR, rule=UNREADABLE, ran_on=_where(evidence), stage=evidence.stage,
+            message=found.message, cause=found.cause, detail=found.detail, seconds=evidence.seconds,
+        )  # fmt: skip
 
 
 def attempt_of(evidence: Evidence) -> Attempt:

@@ -59,6 +59,17 @@ def test_an_interrupted_session_keeps_what_ended_and_blames_no_test(tmp_path: Pa
     assert set(results.values()) == {Outcome.NOT_RUN}
 
 
+@pytest.mark.slow
+def test_an_exception_that_cannot_be_shown_costs_its_own_test_alone(tmp_path: Path) -> None:
+    done = session(tmp_path, FAULTS, "-k", "TestHostile")
+    results = {each.test.id.name: each for each in done.results().values()}
+    assert results["test_a_raises_what_cannot_be_shown"].outcome is Outcome.ERROR
+    assert "its text cannot be had" in results["test_a_raises_what_cannot_be_shown"].shown.message
+    assert results["test_b_skips_without_words"].outcome is Outcome.ERROR
+    assert results["test_c_right"].outcome is Outcome.PASS
+    assert "INTERNALERROR" not in done.output
+
+
 def _wait_for(path: Path, text: bytes) -> None:
     deadline = time.monotonic() + 120
     while not (path.exists() and text in path.read_bytes()):

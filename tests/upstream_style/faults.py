@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+import unittest
 
 import pytest
 import torch
@@ -60,7 +61,24 @@ class TestEnds(TestCase):
         self.assertEqual(torch.ones(1, device=device).sum().item(), 1)
 
 
+class SpeechlessError(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+class TestHostile(TestCase):
+    def test_a_raises_what_cannot_be_shown(self, device):
+        raise SpeechlessError
+
+    def test_b_skips_without_words(self, device):
+        raise unittest.SkipTest(SpeechlessError())
+
+    def test_c_right(self, device):
+        self.assertEqual(torch.ones(1, device=device).sum().item(), 1)
+
+
 instantiate_device_type_tests(TestFaults, globals())
+instantiate_device_type_tests(TestHostile, globals())
 instantiate_device_type_tests(TestEnds, globals())
 
 if __name__ == "__main__":
