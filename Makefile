@@ -26,10 +26,10 @@ serve: setup ## Open the dashboard on http://127.0.0.1:8000 (HOST PORT)
 	@$(BIN)/conformance serve $(call option,HOST,host) $(call option,PORT,port)
 
 test: setup ## Run the fast tests; those in a browser too where there is a Chromium
-	@$(BIN)/python -m pytest -m "not slow" $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(ARGS)
 
 test-all: setup ## Run every test
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: setup ## Format, lint, types and the direction of imports
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports

@@ -2,12 +2,12 @@
 
 import os
 import shutil
-from collections.abc import Sequence
 
 import pytest
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _LEFT_OUT = pytest.StashKey[int]()
+_FROM_WORKER = "browser_tests_left_out"
 
 
 def chromium() -> str | None:
@@ -26,7 +26,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.stash[_LEFT_OUT] = len(left_out)
 
 
-def pytest_report_collectionfinish(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of pytest-xdist prints nothing: it tells its controller."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[_FROM_WORKER] = session.config.stash.get(_LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object, error: object) -> None:
+    """Every worker collects the same tests, so any one's number will do."""
+    number = getattr(node, "workeroutput", {}).get(_FROM_WORKER, 0)
+    node.config.stash[_LEFT_OUT] = number  # type: ignore[attr-defined]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say so in one line."""
-    number = config.stash.get(_LEFT_OUT, 0)
-    return [f"{number} browser tests left out: there is no Chromium on this machine"] if number else []
+    if number := config.stash.get(_LEFT_OUT, 0):
+        terminalreporter.line(f"{number} browser tests left out: there is no Chromium on this machine")

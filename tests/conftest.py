@@ -17,7 +17,10 @@ from conformance.settings import Settings
 from conformance.store import Store, connect, open_store, postgres
 from conformance.store.cluster import Cluster, cluster
 from tests.browsers import pytest_collection_modifyitems as pytest_collection_modifyitems
-from tests.browsers import pytest_report_collectionfinish as pytest_report_collectionfinish
+from tests.browsers import pytest_sessionfinish as pytest_sessionfinish
+from tests.browsers import pytest_terminal_summary as pytest_terminal_summary
+from tests.browsers import pytest_testnodedown as pytest_testnodedown
+from tests.leftovers import nothing_left_behind as nothing_left_behind
 
 if TYPE_CHECKING:
     from tests.sites import Site

@@ -17,8 +17,9 @@ def pytest_without_browser(*arguments: str, required: str = "") -> subprocess.Co
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
 
 
-def test_browser_tests_are_left_out_with_one_line() -> None:
-    said = pytest_without_browser("tests/e2e", "--collect-only")
+@pytest.mark.parametrize("arguments", [("--collect-only",), ("-n", "2")])
+def test_browser_tests_are_left_out_with_one_line(arguments: tuple[str, ...]) -> None:
+    said = pytest_without_browser("tests/e2e", *arguments)
     assert said.returncode == 5
     lines = [each for each in said.stdout.splitlines() if "Chromium" in each]
     assert len(lines) == 1

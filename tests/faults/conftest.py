@@ -8,5 +8,5 @@ from tests.faults.harness import Lab
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(tmp_path)
+def lab(tmp_path: Path, database_url: str) -> Lab:
+    return Lab(tmp_path, database_url)

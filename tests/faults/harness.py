@@ -35,9 +35,10 @@ class Done:
 
 @dataclass(frozen=True)
 class Lab:
-    """A home of its own with one folder of state."""
+    """A home of its own with one folder of state, and the database that tests share."""
 
     path: Path
+    database_url: str
 
     @property
     def state(self) -> Path:
@@ -51,6 +52,7 @@ class Lab:
         return {
             **os.environ,
             "CONFORMANCE_HOME": str(self.path / "home"),
+            "DATABASE_URL": self.database_url,
             "FAKE_STATE": str(self.state),
             "PYTHONPATH": str(FAKES),
         }

@@ -100,11 +100,9 @@ def test_failed_of_takes_a_stored_run_whose_folder_is_gone(lab: Lab) -> None:
     run = lab.folders()[0].path
     shutil.rmtree(run)
     done = lab.run("--failed-of", run.name, "-n", "1")
-    lab.call("db", "stop")
     assert done.code == 0, done.err
     assert lab.outcomes() == {"fail-0": "fail"}
     assert "neither a stored run" in lab.run("--failed-of", "nothing").last
-    lab.call("db", "stop")
 
 
 def test_repro_runs_one_test_alone_and_prints_the_command(lab: Lab) -> None:

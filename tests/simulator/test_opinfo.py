@@ -98,6 +98,7 @@ def compare(actual: list[torch.Tensor], expected: list[torch.Tensor], *, values:
             torch.testing.assert_close(ours.cpu(), theirs, equal_nan=True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("device")
 @pytest.mark.parametrize(("backward", "at_least"), [(False, 690), (True, 538)])
 def test_first_samples_of_the_opinfo_database_are_right(backward: bool, at_least: int) -> None:
