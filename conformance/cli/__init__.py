@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from conformance.cli import streams
 from conformance.errors import ConformanceError, ExitCode
 
 COMMANDS: Final[Mapping[str, str]] = {
@@ -52,14 +53,18 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; every error is one sentence on stderr and an exit code of the vocabulary."""
+    out = streams.settle()
     try:
         code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
         sys.exit(_say("interrupted", ExitCode.INTERRUPTED))
     except click.ClickException as error:
         sys.exit(_say(error.format_message(), ExitCode.USAGE))
     except ConformanceError as error:
         sys.exit(_say(str(error), error.code))
+    if out.trouble:
+        sys.exit(_say(f"the output could not be written: {out.trouble}", ExitCode.STORE))
     sys.exit(code if isinstance(code, int) else ExitCode.FINE)
 
 

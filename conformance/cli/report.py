@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from urllib.parse import quote
 
 import click
 from rich.console import Console
@@ -77,7 +78,7 @@ def figures(done: Summary) -> list[str]:
         f"(pass + fallback) / eligible: {_share(right, eligible)}",
         f"time in tests: {spent or 'none'}",
         f"run {done.header.run}: see it with `conformance show {done.header.run}`, or in the dashboard: "
-        f"`conformance serve`, then http://127.0.0.1:8000/",
+        f"`conformance serve`, then http://127.0.0.1:8000/runs/{quote(done.header.run, safe='')}",
     ]
 
 

@@ -9,7 +9,7 @@ import click
 from conformance import progress, settings
 from conformance.cli import report, screen
 from conformance.cli.wishes import Wishes
-from conformance.errors import ExitCode, IncompleteError
+from conformance.errors import ExitCode, IncompleteError, InterruptedRunError
 from conformance.outcomes import Outcome
 from conformance.record import read_results
 from conformance.summary import Summary
@@ -66,9 +66,9 @@ def _conclude(ended: Ended, wishes: Wishes) -> int:
     if ended.error is None:
         report.store(ended.folder, wanted=not wishes.no_ingest)
         return _verdict(done, wishes)
-    if isinstance(ended.error, IncompleteError):
-        report.store_if_possible(ended.folder, wanted=not wishes.no_ingest)
     report.remark(f"go on with: conformance run --resume {done.header.run}")
+    if isinstance(ended.error, IncompleteError | InterruptedRunError):
+        report.store_if_possible(ended.folder, wanted=not wishes.no_ingest)
     raise ended.error
 
 

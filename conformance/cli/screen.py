@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from conformance.cli import streams
 from conformance.errors import ExitCode
 
 _DANGEROUS: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -73,6 +74,8 @@ def say_json(document: Mapping[str, Any]) -> None:
 def say_lines(documents: Iterable[Mapping[str, Any]]) -> None:
     """One object a line."""
     for each in documents:
+        if streams.reader_left():
+            return
         say(json.dumps(each, ensure_ascii=True))
 
 
