@@ -91,10 +91,12 @@ def unique(keys: Sequence[str], test: str, run: str) -> str:
 
 
 def _request(wanted: Wanted, sample: int | None, timeout: float) -> Request:
-    target = targets.get(wanted.target)
-    selection = Selection(
-        suites=(wanted.key.partition("::")[0],), profile="full", tests=wanted.tests, keys=(wanted.key,)
-    )
+    target, suite = targets.get(wanted.target), wanted.key.partition("::")[0]
+    if sample is not None and suite == "upstream":
+        raise UsageError(
+            f"--sample {sample} picks an input of suite ops: tests of suite upstream have none, leave it out"
+        )
+    selection = Selection(suites=(suite,), profile="full", tests=wanted.tests, keys=(wanted.key,))
     return Request(
         target=target, release=targets.choose_release(target, wanted.release), selection=selection, workers=1,
         limits=replace(Limits(), test=timeout), sample=sample,

@@ -1,5 +1,6 @@
 """Running planned tests of the suite `ops`, one after another, each to exactly one attempt."""
 
+import shlex
 import unittest
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -36,11 +37,24 @@ def run(tests: Sequence[PlannedTest], bench: Bench) -> None:
             number = bench.number(test.key)
             bench.journal.begin(test.key, number)
 
-            def enter(stage: Stage, key: str = test.key) -> None:
-                bench.journal.stage(key, stage)
+            bench.journal.end(test.key, _attempted(test, bench), number)
 
-            trial = prepare(test.id, bench.device, enter=enter, only=bench.sample, claimed=_claimed(test, bench))
-            bench.journal.end(test.key, classify.apply_expected(attempt(trial, test.id.kind), test.expected), number)
+
+def _attempted(test: PlannedTest, bench: Bench) -> Attempt:
+    place = shlex.join(["--target", bench.target, "--release", bench.release])
+    try:
+        trial = prepare(
+            test.id, bench.device, enter=lambda stage: bench.journal.stage(test.key, stage), only=bench.sample,
+            claimed=_claimed(test, bench), place=place,
+        )  # fmt: skip
+    except Exception as error:
+        # Not the device's doing; charged to this test so that the others go on.
+        found = classify.of_exception(error)
+        return Attempt(
+            outcome=Outcome.ERROR, rule="ops:not-prepared", ran_on=RanOn.NONE, message=found.message,
+            cause=found.cause, detail=found.detail,
+        )  # fmt: skip
+    return classify.apply_expected(attempt(trial, test.id.kind), test.expected)
 
 
 def prepare(
@@ -50,12 +64,13 @@ def prepare(
     enter: Callable[[Stage], None] = lambda _: None,
     only: int | None = None,
     claimed: frozenset[str] = frozenset(),
+    place: str = "",
 ) -> Trial:
     """A trial for one test; `case_function(kind)(trial)` runs it bare."""
     op = catalogue.by_name()[test.cls]
     return Trial(
         key=test.key, op=op, dtype=getattr(torch, test.dtype) if test.dtype else None, device=device,
-        allowance=allowance(op), only=only, enter=enter, claimed=claimed,
+        allowance=allowance(op), only=only, enter=enter, claimed=claimed, place=place,
     )  # fmt: skip
 
 
@@ -83,6 +98,9 @@ def attempt(trial: Trial, kind: str) -> Attempt:
 
 
 def _right(trial: Trial) -> Attempt:
+    if trial.only is not None and trial.only >= trial.made > 0:
+        why = f"there is no sample {trial.only}: this test has {trial.made}, numbered from 0"
+        return _ended(trial, Outcome.INVALID, "ops:no-such-sample", message=why)
     if not trial.tried:
         return _ended(
             trial, Outcome.SKIP_ELIGIBILITY, "ops:no-samples", message="PyTorch makes no sample for this test"
@@ -124,7 +142,8 @@ def _located(trial: Trial, message: str) -> str:
         return message
     index, text = trial.sample
     note = f" ({trial.note})" if trial.note else ""
-    return f"{message}\nsample {index}{note}: {text}\nalone: conformance repro '{trial.key}' --sample {index}"
+    alone = " ".join(filter(None, ("conformance repro", shlex.quote(trial.key), trial.place, f"--sample {index}")))
+    return f"{message}\nsample {index}{note}: {text}\nalone: {alone}"
 
 
 def run_case(test: TestId, device: Device, **options: Any) -> Attempt:

@@ -38,7 +38,8 @@ class Trial:
     """What a case is given: the op, its samples, and ways to run them on the CPU and on the device.
 
     `dtype` is None for kinds that are planned once an op. `only` restricts the test to one sample. `enter` is told of
-    stages that are reached. `claimed` are the dtypes that the backend claims for the op.
+    stages that are reached. `claimed` are the dtypes that the backend claims for the op. `place` are the options
+    that name target and release on a command line, for messages.
     """
 
     key: str
@@ -49,6 +50,7 @@ class Trial:
     only: int | None = None
     enter: Callable[[Stage], None] = lambda _: None
     claimed: frozenset[str] = frozenset()
+    place: str = ""
 
     stage: Stage = Stage.SETUP
     reached: set[Stage] = field(default_factory=set)
@@ -57,6 +59,7 @@ class Trial:
     fallback: set[str] = field(default_factory=set)
     outputs_on_device: bool = True
     computes: bool = False
+    made: int = 0
     compiled_nodes: int | None = None
     tried: int = 0
     note: str = ""
@@ -71,6 +74,7 @@ class Trial:
     def chosen(self, calls: Iterator[Call]) -> Iterator[Call]:
         """Those of `calls` that are to be run; each becomes the one that a failure is charged to."""
         while (call := self.timed(Phase.SETUP, lambda: next(calls, None))) is not None:
+            self.made += 1
             if self.only is None or call.index == self.only:
                 self.tried += 1
                 self.sample = (call.index, call.describe())

@@ -1,6 +1,7 @@
 """From a trial to an attempt: every way a test can end, its journal, and one sample alone."""
 
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def test_a_wrong_answer_names_the_sample_and_how_to_run_it_alone():
     assert first == "MismatchError: values of output differ from the CPU's"
     assert "absolute error 1" in worst
     assert sample.startswith("sample 0: float32[")
-    assert alone == "alone: conformance repro 'ops::forward::add::float32' --sample 0"
+    assert alone == "alone: conformance repro ops::forward::add::float32 --sample 0"
 
 
 def test_a_refusal_is_an_error_and_names_the_sample():
@@ -154,6 +155,28 @@ def test_a_foreseen_failure_ends_as_xfail_and_its_absence_as_xpass(tmp_path):
     assert run(tmp_path, [planned("forward", "add", expected)], Double())[-2].o is Outcome.XPASS
     refusing = Double(device="meta")
     assert run(tmp_path, [planned("forward", "add", expected)], refusing)[-2].o is Outcome.XFAIL
+
+
+def test_a_sample_that_is_not_there_is_named_and_is_no_skip():
+    made = attempt("forward", "add", only=9999)
+    assert (made.outcome, made.rule) == (Outcome.INVALID, "ops:no-such-sample")
+    assert made.message.startswith("there is no sample 9999: this test has ")
+
+
+def test_the_command_in_a_message_names_target_and_release(tmp_path):
+    records = run(tmp_path, [planned("forward", "add")], Double(device="meta"))
+    alone = records[-2].m.splitlines()[-1]
+    assert alone == "alone: conformance repro ops::forward::add::float32 --target cpu --release installed --sample 0"
+
+
+def test_a_test_that_cannot_be_prepared_is_an_error_even_if_foreseen_and_the_rest_go_on(tmp_path):
+    gone = PlannedTest(
+        id=replace(identity("forward", "add"), cls="gone"), definition="", expected=Expected(rule="expect:1")
+    )
+    ends = [
+        each for each in run(tmp_path, [gone, planned("forward", "add")], Double()) if isinstance(each, journal.End)
+    ]
+    assert [(each.o, each.r) for each in ends] == [(Outcome.ERROR, "ops:not-prepared"), (Outcome.PASS, "")]
 
 
 def test_an_interrupt_leaves_the_loop_with_the_test_open(tmp_path, monkeypatch):
