@@ -55,17 +55,28 @@ def main() -> None:
     """Run the command line; every error is one sentence on stderr and an exit code of the vocabulary."""
     out = streams.settle()
     try:
-        code = cli.main(standalone_mode=False)
+        code = cli.main(prog_name="conformance", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Abort:
         sys.exit(_say("interrupted", ExitCode.INTERRUPTED))
     except click.ClickException as error:
-        sys.exit(_say(error.format_message(), ExitCode.USAGE))
+        sys.exit(_say(_usage(error), ExitCode.USAGE))
     except ConformanceError as error:
         sys.exit(_say(str(error), error.code))
     if out.trouble:
         sys.exit(_say(f"the output could not be written: {out.trouble}", ExitCode.STORE))
     sys.exit(code if isinstance(code, int) else ExitCode.FINE)
+
+
+def _usage(error: click.ClickException) -> str:
+    """One sentence with where to read on; the whole help when a group was called without a command."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return "no command is given: choose one of those above"
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    command = context.command_path if context else "conformance"
+    message = error.format_message().rstrip(".")
+    return f"{message}{'' if message.endswith('?') else ':'} `{command} --help` shows how to call it"
 
 
 def _say(sentence: str, code: ExitCode) -> int:

@@ -1,7 +1,6 @@
 """`conformance run`: plan, run, record, store, and say what came of it."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -25,7 +24,7 @@ from conformance.supervision.watch import Limits
 )
 @click.option("--suite", multiple=True, metavar="S", help="ops, upstream or all; several with commas.  [default: ops]")
 @click.option("--ops", multiple=True, metavar="OPS", help="Only these operators, as add,softmax.")
-@click.option("--tests", multiple=True, type=click.Path(path_type=Path), help="Test file or folder of suite upstream.")
+@click.option("--tests", multiple=True, metavar="PATH", help="Test file or folder of suite upstream.")
 @click.option("--profile", type=click.Choice(["default", "full"]), help="Chosen dtypes, or all.  [default: default]")
 @click.option("-n", "--workers", type=click.IntRange(1, 512), help="Children side by side.  [default: one a CPU core]")
 @click.option("--resume", metavar="RUN", help="Go on with a run that was interrupted.")

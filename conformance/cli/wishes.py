@@ -1,7 +1,7 @@
 """The options of `conformance run`, from words to a checked request."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from conformance.supervision.running import Request, request_of
 from conformance.supervision.watch import Limits
 
 _FIXED = ("target", "release", "suite", "ops", "tests", "profile")
+_WORDS = ("target", "release", "suite", "ops", "tests", "resume", "failed_of", "fail_on")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,9 +43,12 @@ class Wishes:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Wishes":
-        """From the command line's options. Raises UsageError for an unknown outcome."""
+        """From the command line's options. Raises UsageError for an unknown outcome or an option without a value."""
+        for name in _WORDS:
+            _require_value(name, options[name])
         lists = {name: split(options[name]) for name in ("suite", "ops")}
-        return cls(**{**options, **lists, "fail_on": tuple(map(_outcome, split(options["fail_on"])))})
+        outcomes = tuple(map(_outcome, split(options["fail_on"])))
+        return cls(**{**options, **lists, "tests": tuple(map(Path, options["tests"])), "fail_on": outcomes})
 
     @property
     def limits(self) -> Limits:
@@ -101,6 +105,16 @@ class Wishes:
         if given:
             name, other = (each.replace("_", "-") for each in (given[0], option))
             raise UsageError(f"--{name} cannot be given with --{other}, which takes it from the earlier run")
+
+
+def _require_value(name: str, given: str | Sequence[str] | None) -> None:
+    """An empty value, as from a variable that is not set, must not widen a run to everything."""
+    if not given and given != "":
+        return
+    each = (given,) if isinstance(given, str) else given
+    if not all(split([value]) for value in each):
+        option = name.replace("_", "-")
+        raise UsageError(f"--{option} is given without a value: write one, or leave --{option} out")
 
 
 def split(given: Iterable[str]) -> tuple[str, ...]:
