@@ -57,20 +57,31 @@ def cores() -> int:
 
 def code_hash(target: str, suite_names: Iterable[str]) -> str:
     """A hash over this package's sources, and those of a target or suite that another package provides."""
-    modules = {targets.module_of(target), *(suites.module_of(name) for name in suite_names)}
-    foreign = (_source(module) for module in sorted(modules) if not module.startswith("conformance."))
     whole = hashlib.blake2b(_package_hash(), digest_size=16)
-    for path in foreign:
+    for path in _foreign(target, suite_names):
         whole.update(path.read_bytes() if path else b"")
     return whole.hexdigest()
+
+
+def code_files(target: str, suite_names: Iterable[str]) -> list[Path]:
+    """The files that `code_hash` is made of."""
+    return [*_package_files(), *(path for path in _foreign(target, suite_names) if path)]
+
+
+def _foreign(target: str, suite_names: Iterable[str]) -> list[Path | None]:
+    modules = {targets.module_of(target), *(suites.module_of(name) for name in suite_names)}
+    return [_source(module) for module in sorted(modules) if not module.startswith("conformance.")]
+
+
+def _package_files() -> list[Path]:
+    return [path for path in sorted(_PACKAGE.rglob("*")) if path.suffix in _HASHED and path.is_file()]
 
 
 @cache
 def _package_hash() -> bytes:
     whole = hashlib.blake2b(digest_size=16)
-    for path in sorted(_PACKAGE.rglob("*")):
-        if path.suffix in _HASHED and path.is_file():
-            whole.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in _package_files():
+        whole.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return whole.digest()
 
 

@@ -20,6 +20,7 @@ from conformance.supervision import durations, environment, leases
 from conformance.supervision.leases import Lease
 from conformance.supervision.planning import Planner
 from conformance.supervision.session import Session, hold, new_run_id
+from conformance.supervision.sources import Sources
 from conformance.supervision.watch import Limits
 from conformance.targets import Target
 
@@ -69,6 +70,7 @@ class Runner:
             folder.path.mkdir(parents=True, exist_ok=True)
             stack.callback(_drop_headless, folder)
             _hold(stack, folder)
+            sources = _sources(request)
             held, engine = self._equip(stack, request, folder)
             planner = self._planner(request, folder, engine)
             tests = self._collect(planner, request.selection)
@@ -76,7 +78,7 @@ class Runner:
             header = _header(run, request, tests, device)
             folder.create(header, tests)
             self.say(f"run {run}: {len(tests)} tests planned, {len(held)} at a time")
-            return self._session(request, folder, header, tests, engine, held)
+            return self._session(request, folder, header, tests, engine, held, sources)
 
     def resume(self, folder: RunFolder, request: Request) -> Ended:
         """Go on with a run. Raises UsageError when anything that decides outcomes has changed since."""
@@ -84,6 +86,7 @@ class Runner:
         with ExitStack() as stack:
             stack.enter_context(_disk(folder))
             _hold(stack, folder)
+            sources = _sources(request)
             held, engine = self._equip(stack, request, folder)
             planner = self._planner(request, folder, engine)
             _require_same(header, environment.fingerprint(header.target, header.release, header.selection.suites))
@@ -91,7 +94,7 @@ class Runner:
             _require_same(header, {"plan": plan.digest(tests)})
             _require_same(header, _device_facts(planner.survey(header.selection.suites[0], held)))
             self.say(f"run {header.run}: going on, {len(tests)} tests planned")
-            return self._session(request, folder, header, tests, engine, held)
+            return self._session(request, folder, header, tests, engine, held, sources)
 
     def _collect(self, planner: Planner, selection: Selection) -> list[PlannedTest]:
         self.say(f"planning {', '.join(selection.suites)} …")
@@ -123,11 +126,12 @@ class Runner:
 
     def _session(
         self, request: Request, folder: RunFolder, header: RunHeader, tests: Sequence[PlannedTest],
-        engine: LocalEngine, held: Sequence[Lease],
+        engine: LocalEngine, held: Sequence[Lease], sources: Sources,
     ) -> Ended:  # fmt: skip
         session = Session(
             folder=folder, header=header, tests=tests, engine=engine, leases=held, limits=request.limits,
-            progress=self.progress, stopped=self.stopped, home=self.settings.home, sample=request.sample,
+            progress=self.progress, stopped=self.stopped, home=self.settings.home, sources=sources,
+            sample=request.sample,
         )  # fmt: skip
         error = self._attempt(session)
         shutil.rmtree(folder.path / "planning", ignore_errors=True)
@@ -148,6 +152,10 @@ def request_of(target: str, release: str, selection: Selection, workers: int, li
     found = targets.get(target)
     targets.choose_release(found, release)
     return Request(target=found, release=release, selection=selection, workers=workers, limits=limits)
+
+
+def _sources(request: Request) -> Sources:
+    return Sources.of(environment.code_files(request.target.name, request.selection.suites))
 
 
 def _header(run: str, request: Request, tests: Sequence[PlannedTest], device: dict[str, str]) -> RunHeader:

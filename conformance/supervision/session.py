@@ -18,6 +18,7 @@ from conformance.supervision.leases import Lease, lock_file
 from conformance.supervision.ledger import Ledger
 from conformance.supervision.shards import Queue
 from conformance.supervision.slots import Slot
+from conformance.supervision.sources import Sources
 from conformance.supervision.supervise import Supervisor, Supplies
 from conformance.supervision.watch import Limits
 
@@ -37,6 +38,7 @@ class Session:
     progress: Progress
     stopped: Callable[[], bool]
     home: Path
+    sources: Sources
     sample: int | None = None
 
     def run(self) -> bool:
@@ -59,7 +61,7 @@ class Session:
         self.progress.begin(ledger, queue, slots)
         supplies = Supplies(
             engine=self.engine, queue=queue, ledger=ledger, limits=self.limits, place=self._places(number),
-            tick=self.progress.tick, stopped=self.stopped, sample=self.sample,
+            tick=self.progress.tick, stopped=self.stopped, sources=self.sources, sample=self.sample,
         )  # fmt: skip
         return Supervisor(supplies=supplies, slots=slots)
 

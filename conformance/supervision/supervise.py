@@ -11,11 +11,12 @@ from conformance.errors import IncompleteError
 from conformance.journal import End
 from conformance.outcomes import Outcome
 from conformance.supervision.aftermath import Aftermath
-from conformance.supervision.jobs import Place
+from conformance.supervision.jobs import ChildExit, Place
 from conformance.supervision.jobs import Shard as ShardJob
 from conformance.supervision.ledger import Ledger
 from conformance.supervision.shards import Batch, Queue
 from conformance.supervision.slots import Kill, Slot
+from conformance.supervision.sources import Sources
 from conformance.supervision.watch import Limits, Overdue, Watch
 
 POLL: Final = 0.1
@@ -38,6 +39,7 @@ class Supplies:
     place: Callable[[str, Slot], tuple[Place, str]]
     tick: Callable[[float], None]
     stopped: Callable[[], bool]
+    sources: Sources
     sample: int | None = None
 
 
@@ -57,10 +59,12 @@ class Supervisor:
     def run(self) -> bool:
         """Work until every test has its outcome; False when it was asked to stop first.
 
-        Raises IncompleteError when no lease is of use any more, StoreError when a journal cannot be written.
+        Raises IncompleteError when no lease is of use any more or the program changed, StoreError when a journal
+        cannot be written.
         """
         while not self.supplies.stopped():
             now = time.monotonic()
+            self.supplies.sources.require_unchanged(now)
             for slot in self.slots:
                 self._step(slot, now)
             self._trim_logs(now)
@@ -107,6 +111,8 @@ class Supervisor:
         end = slot.child.exit()
         self._read(slot, slot.watch, now)
         if end is not None:
+            # A child that stumbled over a change of the program itself is no test's doing.
+            self.supplies.sources.require_unchanged(now, at_once=end.status != ChildExit.FINE)
             self._aftermath.settle(slot, end, now)
         elif slot.kill is not None:
             if now >= slot.kill.force_at:
