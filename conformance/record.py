@@ -52,8 +52,10 @@ class RunFolder:
         """The header; UsageError when the folder is not a run's."""
         try:
             return msgspec.json.decode(self.header.read_bytes(), type=RunHeader)
-        except (OSError, msgspec.DecodeError) as error:
-            raise UsageError(f"{self.path} is not the folder of a run: {error}") from error
+        except OSError as error:
+            raise UsageError(f"{self.path} is not the folder of a run: {error.filename}: {error.strerror}") from error
+        except msgspec.DecodeError as error:
+            raise UsageError(f"{self.path} is not the folder of a run: {self.header}: {error}") from error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,9 @@ from conformance.cli import documents, screen
 @click.command()
 @click.option("--target", default="", metavar="T", help="Only runs on this target.")
 @click.option("--release", default="", metavar="R", help="Only runs of this release.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, newest first.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="How many, newest first."
+)
 @click.option("--format", "form", type=click.Choice(["table", "json", "ndjson"]), default="table", show_default=True)
 def runs(target: str, release: str, limit: int, form: str) -> None:
     """List the stored runs.
@@ -25,13 +27,15 @@ def runs(target: str, release: str, limit: int, form: str) -> None:
     elif form == "ndjson":
         screen.say_lines(documents.run_of(each) for each in found)
     else:
-        _table(found)
+        _table(found, chosen=bool(target or release))
 
 
-def _table(found: Sequence[store.RunRow]) -> None:
+def _table(found: Sequence[store.RunRow], chosen: bool) -> None:
     heads = ("run", "release", "target", "started (UTC)", "planned", "pass of eligible", "state", "selection")
     screen.say_table(heads, [_cells(each) for each in found])
-    if not found:
+    if not found and chosen:
+        screen.remark("no stored run fits: 'conformance runs' lists them all")
+    elif not found:
         screen.remark("no run is stored: start with 'conformance run --target sim', or 'conformance ingest --example'")
 
 

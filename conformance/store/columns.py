@@ -104,7 +104,7 @@ def load(folder: RunFolder) -> Files:
         journals = tuple(each.read_bytes() for each in sorted(folder.journals.glob("*.jsonl")))
         whole = hashlib.blake2b(folder.header.read_bytes() + folder.plan.read_bytes(), digest_size=16)
     except OSError as error:
-        raise UsageError(f"{folder.path} is not the folder of a run: {error}") from error
+        raise UsageError(f"{folder.path} is not the folder of a run: {error.filename}: {error.strerror}") from error
     for each in journals:
         whole.update(each)
     return Files(folder=folder, header=header, journals=journals, digest=whole.hexdigest())

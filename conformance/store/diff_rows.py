@@ -120,4 +120,6 @@ def named_groups(store: Store, compared: Comparison) -> list[NamedGroup]:
     found = diff.groups(compared.classes, compared.reasons)
     bodies = phrase_bodies(store, [each.phrase for each in found])
     tests = numbered_tests(store, [each.example for each in found])
-    return [NamedGroup(group=each, reason=bodies[each.phrase], example=tests[each.example].key) for each in found]
+    # A set of ops is stored as lines; no other phrase that groups tests has any.
+    reasons = {phrase: ", ".join(body.split("\n")) for phrase, body in bodies.items()}
+    return [NamedGroup(group=each, reason=reasons[each.phrase], example=tests[each.example].key) for each in found]

@@ -12,7 +12,7 @@ from conformance.outcomes import Outcome
 from conformance.pairs import PairClass
 from conformance.store import Store, ingest
 from tests.conftest import Command
-from tests.runs import make_run
+from tests.runs import attempt, make_run
 
 
 @pytest.fixture
@@ -80,6 +80,14 @@ def test_nothing_comparable_is_exit_code_3_and_never_0(command: Command, store: 
     assert command("diff", "a", "b", "--exit-code").code == 3
 
 
+def test_a_group_of_several_fallback_ops_names_them_in_one_line(command: Command, store: Store, tmp_path: Path) -> None:
+    ingest(store, make_run(tmp_path / "a", {"x": Outcome.PASS}))
+    ingest(store, make_run(tmp_path / "b", {"x": attempt(Outcome.FALLBACK, ops=("aten::sort", "aten::gt"))}))
+    (group,) = json.loads(command("diff", "a", "b", "--format", "json").out)["groups"]
+    assert group["reason"] == "aten::gt, aten::sort"
+    assert command("diff", "a", "b").out.count("aten::gt, aten::sort") == 2
+
+
 def test_simulated_beside_real_is_exit_code_2(command: Command, store: Store, tmp_path: Path) -> None:
     ingest(store, make_run(tmp_path / "a", {"x": Outcome.PASS}))
     ingest(store, make_run(tmp_path / "b", {"x": Outcome.PASS}, target="trn2", simulated=False))
@@ -103,7 +111,10 @@ def test_ingest_twice_says_unchanged_and_without_a_folder_it_is_refused(command:
     assert (first["unchanged"], again["unchanged"]) == (False, True)
     assert first["outcomes"] == again["outcomes"] == {"pass": 1}
     assert command("ingest").code == 2
-    assert command("ingest", str(tmp_path)).code == 2
+    for nothing in (tmp_path, tmp_path / "nothing"):
+        said = command("ingest", str(nothing))
+        assert said.code == 2
+        assert f"{nothing} is not the folder of a run: {nothing / 'run.json'}: No such file or directory" in said.err
 
 
 def test_the_database_s_place_is_printed_without_its_password_and_upgraded(

@@ -134,3 +134,20 @@ def test_text_is_made_safe_and_cut_and_a_share_of_nothing_is_no_number() -> None
     assert safe("abcdef", 4) == "abc…"
     assert paragraph("a\x00\nb") == "a\\x00\nb"
     assert percent(0, 0) == "–"
+
+
+def test_a_filter_without_runs_is_not_taken_for_an_empty_store(command: Command, store: Store, tmp_path: Path) -> None:
+    assert "no run is stored: start with" in command("runs").err
+    ingest(store, make_run(tmp_path / "r", {"x": Outcome.PASS}))
+    for filters in (("--target", "moon"), ("--release", "nope")):
+        said = command("runs", *filters)
+        assert said.code == 0
+        assert "no stored run fits: 'conformance runs' lists them all" in said.err
+
+
+@pytest.mark.parametrize("arguments", [("runs",), ("show", "r"), ("diff", "r", "r")])
+def test_a_limit_beyond_any_number_of_rows_is_no_fault_of_the_database(
+    command: Command, store: Store, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    ingest(store, make_run(tmp_path / "r", {"x": Outcome.PASS}))
+    assert command(*arguments, "--limit", str(10**20)).code in (0, 2)

@@ -1,5 +1,6 @@
 """What pages and their twins say, and how they may be cached."""
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from conformance.outcomes import NOT_ELIGIBLE, Outcome
 from conformance.settings import Settings
 from conformance.store import Store, ingest, open_store
-from tests.runs import make_run
+from tests.runs import attempt, make_run
 from tests.sites import HOSTILE, base_run, candidate_run, serving
 from tests.web.pages import parse
 
@@ -176,6 +177,14 @@ def test_an_empty_store_says_which_command_to_run(settings: Settings) -> None:
         assert "make sweep TARGET=sim" in client.get("/runs").text
         assert "make sweep TARGET=sim RELEASE=sim-1.0" in client.get("/diff").text
         assert client.get("/runs.json").json() == {"title": "Runs", "simulated": False, "runs": [], "next": ""}
+
+
+def test_a_message_and_the_ops_after_it_are_words_apart(store: Store, tmp_path: Path) -> None:
+    ended = attempt(Outcome.FALLBACK, ops=("aten::sort",), message="works too: complex128", rule="fallback-ops")
+    ingest(store, make_run(tmp_path / "r", {"forward.qr.float32": ended}))
+    with serving(store) as site, httpx.Client(base_url=site.url) as client:
+        bare = re.sub("<[^>]*>", "", client.get("/runs/r/op?name=qr").text)
+    assert "fallback-ops works too: complex128 aten::sort" in " ".join(bare.split())
 
 
 def test_runs_are_paged_newest_first_without_loss(store: Store, tmp_path: Path) -> None:
