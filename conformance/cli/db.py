@@ -45,8 +45,7 @@ def url() -> None:
     """
     chosen = settings.load()
     if chosen.database_url:
-        parsed = connect.parse(chosen.database_url).set(drivername="postgresql")
-        screen.say(parsed.render_as_string(hide_password=True))
+        screen.say(connect.shown(connect.parse(chosen.database_url)))
         return
     found = _embedded()
     screen.say(found.url)

@@ -117,6 +117,15 @@ def _plan_document(tests: Sequence[PlannedTest], request: Request) -> dict[str, 
     }
 
 
+def require_address(database_url: str) -> None:
+    """Refuse an address that cannot be one before hours of work are done. Raises UsageError."""
+    if database_url:
+        # Imported late: SQLAlchemy is not needed without it.
+        from conformance.store import connect
+
+        connect.parse(database_url)
+
+
 def store(folder: RunFolder, *, wanted: bool) -> None:
     """Put a run into the store. Raises StoreError, which says how to do it later; the folder is kept."""
     if not wanted:

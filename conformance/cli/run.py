@@ -44,8 +44,10 @@ def run(**options: Any) -> int:
     """
     wishes = Wishes.of(options)
     with listening() as stopped:
-        shown = progress.choose(sys.stderr)
-        runner = Runner(settings=settings.load(), progress=shown, say=report.remark, stopped=stopped)
+        known, shown = settings.load(), progress.choose(sys.stderr)
+        if not (wishes.no_ingest or wishes.dry_run):
+            report.require_address(known.database_url)
+        runner = Runner(settings=known, progress=shown, say=report.remark, stopped=stopped)
         if wishes.dry_run:
             request = wishes.request(runner.settings)
             report.show_plan(runner.plan(request), request, wishes.format)

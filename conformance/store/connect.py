@@ -17,12 +17,18 @@ HEAD: Final = "0001"
 """The schema version that this program reads and writes: the newest module in migrations/versions."""
 
 _GUARDS = "-c statement_timeout=60s -c idle_in_transaction_session_timeout=120s -c timezone=UTC"
+_SECRETS: Final = ("password", "sslpassword")
+"""Parameters of libpq that are passwords (PostgreSQL documentation, Parameter Key Words)."""
 _UPGRADES = 7_201_954_001
 """Key of the advisory lock that lets one process at a time migrate; any number of our own will do."""
 
 
 def parse(url: str) -> URL:
     """A PostgreSQL URL with the driver's name put in. Raises UsageError, which never shows the password."""
+    place = url.partition("://")[2].partition("/")[0].partition("?")[0]
+    if place.count("@") > 1:
+        # Taken apart at the first @, the rest of a password would pass for a host, and be shown.
+        raise UsageError("DATABASE_URL has an @ in its user or password: write it as %40")
     try:
         parsed = make_url(url)
     except (exc.ArgumentError, ValueError):
@@ -53,8 +59,7 @@ def translated(url: URL) -> Iterator[None]:
         yield
     except (exc.DBAPIError, psycopg.Error) as error:
         original = error.orig if isinstance(error, exc.DBAPIError) else error
-        place = url.set(drivername="postgresql").render_as_string(hide_password=True)
-        raise StoreError(f"the database {place} refused: {words(original, url)}") from None
+        raise StoreError(f"the database {shown(url)} refused: {words(original, url)}") from None
     except exc.TimeoutError:
         raise StoreError("every connection to the database is in use: try again") from None
 
@@ -62,7 +67,15 @@ def translated(url: URL) -> Iterator[None]:
 def words(error: BaseException | None, url: URL) -> str:
     """The first line of what the server said, without the password."""
     line = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return line.replace(str(url.password), "***") if url.password else line
+    for secret in filter(None, (url.password, *(url.query.get(name) for name in _SECRETS))):
+        line = line.replace(str(secret), "***")
+    return line
+
+
+def shown(url: URL) -> str:
+    """The address as it may be shown: no password, neither in its place nor among the parameters."""
+    hidden = {name: "***" for name in _SECRETS if name in url.query}
+    return url.set(drivername="postgresql").update_query_dict(hidden).render_as_string(hide_password=True)
 
 
 def version(connection: Connection) -> str | None:

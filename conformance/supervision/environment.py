@@ -19,6 +19,8 @@ PREFIXES: Final = ("NEURON_", "TORCH_NEURONX_", "PYTORCH_", "TORCH_", "CONFORMAN
 
 _PACKAGE: Final = Path(__file__).parents[1]
 _HASHED: Final = frozenset({".py", ".toml", ".cpp", ".h"})
+_NOT_IN_CHILDREN: Final = frozenset({"cli", "store", "recorded"})
+"""Packages that no child imports: commands and the store."""
 _SECRETS: Final = ("TOKEN", "SECRET", "PASSWORD", "KEY", "CREDENTIAL")
 
 
@@ -64,8 +66,9 @@ def code_hash(target: str, suite_names: Iterable[str]) -> str:
 
 
 def code_files(target: str, suite_names: Iterable[str]) -> list[Path]:
-    """The files that `code_hash` is made of."""
-    return [*_package_files(), *(path for path in _foreign(target, suite_names) if path)]
+    """The files that `code_hash` is made of and that children may load."""
+    ours = [path for path in _package_files() if path.relative_to(_PACKAGE).parts[0] not in _NOT_IN_CHILDREN]
+    return [*ours, *(path for path in _foreign(target, suite_names) if path)]
 
 
 def _foreign(target: str, suite_names: Iterable[str]) -> list[Path | None]:

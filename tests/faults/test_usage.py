@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -48,6 +49,14 @@ def test_bad_input_is_one_sentence_and_exit_2(lab: Lab, arguments: tuple[str, ..
     assert done.last.endswith("(exit 2: usage)")
     assert done.out == ""
     assert "Traceback" not in done.err
+    assert not lab.folders()
+
+
+def test_an_address_that_cannot_be_one_is_refused_before_anything_runs(lab: Lab) -> None:
+    lab.plan("pass-0")
+    done = replace(lab, database_url="nonsense").call(*FAKE)
+    assert done.code == 2
+    assert "DATABASE_URL is not a URL" in done.last
     assert not lab.folders()
 
 

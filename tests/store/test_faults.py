@@ -83,7 +83,15 @@ def test_a_database_that_is_down_or_wrong_is_one_sentence_without_the_password(t
 
     down = refused("postgresql://me:hunter2@127.0.0.1:1/x")
     assert "postgresql://me:***@127.0.0.1:1/x refused" in down
-    for said in (down, refused("mysql://me:hunter2@h/x"), refused("postgresql://me:hunter2@h:port/x"), refused("nix")):
+    others = (
+        "mysql://me:hunter2@h/x",
+        "postgresql://me:hunter2@h:port/x",
+        "nix",
+        "postgresql://me:top@hunter2@127.0.0.1:1/x",
+        "postgresql://me@127.0.0.1:1/x?password=hunter2",
+        "postgresql://127.0.0.1:1/x?user=me&password=hunter2&sslpassword=hunter2",
+    )
+    for said in (down, *map(refused, others)):
         assert "hunter2" not in said
         assert "\n" not in said
 
