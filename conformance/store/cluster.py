@@ -88,6 +88,8 @@ class Cluster:
 
 def cluster(home: Path, binaries: Binaries | None = None) -> Cluster:
     """The cluster of a home, its folders made. Raises StoreError when there is no server or no place for it."""
+    if home.is_file():
+        raise StoreError(f"{home} is a file, so no database can be kept in it: set CONFORMANCE_HOME to a folder")
     found, user = binaries or programs.find(), programs.owner()
     root = place(home.absolute() / "postgres" / str(found.major), user)
     try:

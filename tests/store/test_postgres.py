@@ -197,6 +197,14 @@ def test_a_home_that_the_server_s_user_cannot_reach_is_kept_elsewhere(tmp_path: 
     assert places.place(closed / "postgres" / "18", binaries.owner()) != found or os.geteuid() == 0
 
 
+def test_a_home_that_is_a_file_is_refused_and_nothing_is_made_elsewhere(tmp_path: Path) -> None:
+    file = tmp_path / "home"
+    file.touch()
+    with pytest.raises(StoreError, match="home is a file, so no database can be kept in it: set CONFORMANCE_HOME"):
+        places.cluster(file)
+    assert not places.place(file / "postgres" / "18", Owner(uid=65_534, gid=65_534, name="nobody")).exists()
+
+
 def test_a_socket_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/tmp")
     with pytest.raises(StoreError, match="belongs to another user"):
