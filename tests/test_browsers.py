@@ -17,7 +17,7 @@ def pytest_without_browser(*arguments: str, required: str = "") -> subprocess.Co
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize("arguments", [("--collect-only",), ("-n", "2")])
+@pytest.mark.parametrize("arguments", [("--collect-only",), ("-n", "1")])
 def test_browser_tests_are_left_out_with_one_line(arguments: tuple[str, ...]) -> None:
     said = pytest_without_browser("tests/e2e", *arguments)
     assert said.returncode == 5
