@@ -51,10 +51,11 @@ def table(rows: dict[str, Counter[Outcome]], title: str) -> Table:
     whole: Counter[Outcome] = sum(rows.values(), Counter())
     columns = [each for each in Outcome if whole[each]]
     drawn = Table(title=Text(title), title_justify="left")
-    drawn.add_column("kind")
+    # Folded, not cut: a number that ends in dots would be no number.
+    drawn.add_column("kind", overflow="fold")
     for each in columns:
         drawn.add_column(each.word.replace("_", " "), justify="right", overflow="fold")
-    drawn.add_column("total", justify="right")
+    drawn.add_column("total", justify="right", overflow="fold")
     for name, counts in rows.items():
         drawn.add_row(*_cells(name, counts, columns))
     drawn.add_section()

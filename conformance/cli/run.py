@@ -52,7 +52,8 @@ def run(**options: Any) -> int:
             request = wishes.request(runner.settings)
             report.show_plan(runner.plan(request), request, wishes.format)
             return screen.finish(ExitCode.FINE, "nothing was run")
-        return _conclude(_run(runner, wishes), wishes)
+        ended = _run(runner, wishes)
+        return _conclude(ended, wishes, wanted=not (wishes.no_ingest or stopped.hasty))
 
 
 def _run(runner: Runner, wishes: Wishes) -> Ended:
@@ -61,15 +62,15 @@ def _run(runner: Runner, wishes: Wishes) -> Ended:
     return runner.start(request) if folder is None else runner.resume(folder, request)
 
 
-def _conclude(ended: Ended, wishes: Wishes) -> int:
+def _conclude(ended: Ended, wishes: Wishes, *, wanted: bool) -> int:
     done = Summary(header=ended.folder.read_header(), results=read_results(ended.folder))
     report.show(done, wishes.format)
     if ended.error is None:
-        report.store(ended.folder, wanted=not wishes.no_ingest)
+        report.store(ended.folder, wanted=wanted)
         return _verdict(done, wishes)
     report.remark(f"go on with: conformance run --resume {done.header.run}")
     if isinstance(ended.error, IncompleteError | InterruptedRunError):
-        report.store_if_possible(ended.folder, wanted=not wishes.no_ingest)
+        report.store_if_possible(ended.folder, wanted=wanted)
     raise ended.error
 
 

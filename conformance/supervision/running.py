@@ -141,6 +141,8 @@ class Runner:
     def _attempt(self, session: Session) -> ConformanceError | None:
         try:
             return None if session.run() else InterruptedRunError("interrupted: the run can be resumed")
+        except KeyboardInterrupt:
+            return InterruptedRunError("interrupted at once: the run can be resumed")
         except ConformanceError as error:
             return error
         finally:

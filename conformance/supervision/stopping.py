@@ -11,6 +11,8 @@ class Stop:
 
     def __init__(self) -> None:
         self.asked = False
+        self.hasty = False
+        """Whether a second Ctrl-C asked for no more waiting."""
 
     def __call__(self) -> bool:
         return self.asked
@@ -18,6 +20,7 @@ class Stop:
     def ask(self, number: int, _frame: FrameType | None) -> None:
         """Signal handler."""
         if self.asked and number == signal.SIGINT:
+            self.hasty = True
             raise KeyboardInterrupt
         self.asked = True
 

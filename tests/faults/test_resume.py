@@ -111,6 +111,23 @@ def test_an_interrupted_run_says_how_to_go_on_and_is_finished_by_resume(lab: Lab
     assert all(numbers <= set(after[key]) for key, numbers in before.items()), "what had ended was not run again"
 
 
+def test_a_second_interrupt_does_not_wait_and_says_how_to_go_on_too(lab: Lab) -> None:
+    lab.plan("pass-0", "stubborn-0", "stubborn-1")
+    process = lab.start("run", "--target", "fake", "--suite", "fake", "-n", "2", "--format", "json")
+    wait_for_work(lab, process)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    asked = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    run = lab.folders()[0].path.name
+    assert process.returncode == 130, err
+    assert f"go on with: conformance run --resume {run}" in err
+    assert f"conformance ingest {lab.folders()[0].path}" in err, "what was not stored can be"
+    assert '"planned":3' in out
+    assert time.monotonic() - asked < 2.5, "the three seconds for stubborn children were not waited for"
+
+
 def test_an_interruption_while_planning_leaves_nothing(lab: Lab) -> None:
     lab.plan("slowplan-0")
     process = lab.start("run", "--target", "fake", "--suite", "fake")
