@@ -11,7 +11,7 @@ from tests.leftovers import MARK, survivors
 
 
 def test_a_process_that_outlives_its_parent_is_found_and_one_that_ended_is_not() -> None:
-    forget = "import subprocess; print(subprocess.Popen(['sleep', '60'], stdout=subprocess.DEVNULL).pid)"
+    forget = "import subprocess as s; print(s.Popen(['sleep', '60'], stdout=s.DEVNULL, stderr=s.DEVNULL).pid)"
     environment = {**os.environ, MARK: "another-session"}
     done = subprocess.run([sys.executable, "-c", forget], env=environment, capture_output=True, text=True, check=True)
     (found,) = survivors("another-session", patience=0)

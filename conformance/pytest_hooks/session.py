@@ -34,7 +34,10 @@ def prepare(config: pytest.Config, target: str, release: str) -> None:
     device, wrong = None, ""
     try:
         chosen = activation.choose(target, release)
-        os.environ.update(chosen.variables)
+    except ConformanceError as error:
+        raise pytest.UsageError(str(error)) from error
+    os.environ.update(chosen.variables)
+    try:
         device = None if _hands_out(given) else activation.activate(chosen)
     except ConformanceError as error:
         if _WORKER not in os.environ:

@@ -1,5 +1,6 @@
 """Suite `upstream`: PyTorch's own test files, or files written like them, run by pytest in a child process."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -68,7 +69,9 @@ def _collected(files: Sequence[str], target: str, release: str) -> list[PlannedT
         path = Path(folder) / "plan.jsonl"
         command = [sys.executable, "-m", "pytest", *_OPTIONS, "--collect-only", "--conformance-target", target]
         command += ["--conformance-release", release, "--conformance-plan", str(path), *files]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        # Inside a worker of pytest-xdist, this pytest is none of its workers.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST_")}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
         if not path.exists():
             raise UsageError(f"pytest could not collect {', '.join(files)}: {_last_word(done.stderr + done.stdout)}")
         return plan.read(path)

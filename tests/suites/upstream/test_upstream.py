@@ -32,7 +32,11 @@ def test_a_file_that_is_not_there_is_named() -> None:
         list(suites.get("upstream").collect(select("nowhere.py"), "sim", RELEASE))
 
 
-def test_what_pytest_cannot_collect_on_is_said_in_one_sentence() -> None:
+@pytest.mark.parametrize("worker", ["", "gw0"])
+def test_what_pytest_cannot_collect_on_is_said_in_one_sentence(worker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", worker)
+    if not worker:
+        monkeypatch.delenv("PYTEST_XDIST_WORKER")
     with pytest.raises(UsageError, match=r"pytest could not collect .*: ERROR: unknown target 'gaudi'"):
         list(suites.get("upstream").collect(select(RULES), "gaudi", RELEASE))
 
