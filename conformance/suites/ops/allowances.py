@@ -58,12 +58,16 @@ def _given(value: Any) -> bool:
 
 
 class Wider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Ops that round several times, so that two right answers differ by more than one rounding. Dtypes by name."""
+    """Ops that round several times, so that two right answers differ by more than one rounding. Dtypes by name.
+
+    Without `kinds` in every kind of test.
+    """
 
     reason: str
     ops: frozenset[str]
     dtypes: frozenset[str]
     tolerance: Tolerance
+    kinds: frozenset[str] = frozenset()
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -125,11 +129,11 @@ def data() -> Data:
     return msgspec.toml.decode((files("conformance.suites.ops") / "special.toml").read_bytes(), type=Data)
 
 
-def allowance(op: Any) -> Allowance:
-    """How the results of `op` are compared and its arguments placed."""
+def allowance(op: Any, kind: str) -> Allowance:
+    """How the results of `op` are compared in tests of that kind, and its arguments placed."""
     name, placements = op.full_name, data().placement
     return Allowance(
-        specials=tuple(each for each in data().special if name in each.ops), tolerances=tolerances(op),
+        specials=tuple(each for each in data().special if name in each.ops), tolerances=tolerances(op, kind),
         factory=any(name in each.factory for each in placements),
         host=next((each.host[name] for each in placements if name in each.host), None),
     )  # fmt: skip
@@ -139,7 +143,7 @@ _CLASSES = (None, "TestCommon")
 _DEVICES = (None, "cpu")
 
 
-def tolerances(op: Any) -> dict[torch.dtype, Tolerance]:
+def tolerances(op: Any, kind: str) -> dict[torch.dtype, Tolerance]:
     """The tolerances that an OpInfo widens for PyTorch's own generic tests, and special.toml's; never narrower ones."""
     found: dict[torch.dtype, Tolerance] = {}
     for decorator in _decorators(op):
@@ -147,7 +151,7 @@ def tolerances(op: Any) -> dict[torch.dtype, Tolerance]:
             absolute, relative = (given.atol, given.rtol) if hasattr(given, "atol") else (given, 0.0)
             _widen(found, dtype, Tolerance(absolute=absolute, relative=relative))
     for each in data().wider:
-        if op.full_name in each.ops:
+        if op.full_name in each.ops and (not each.kinds or kind in each.kinds):
             for name in each.dtypes:
                 _widen(found, getattr(torch, name), each.tolerance)
     return found

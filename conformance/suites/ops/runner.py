@@ -70,7 +70,7 @@ def prepare(
     op = catalogue.by_name()[test.cls]
     return Trial(
         key=test.key, op=op, dtype=getattr(torch, test.dtype) if test.dtype else None, device=device,
-        allowance=allowance(op), only=only, enter=enter, claimed=claimed, place=place,
+        allowance=allowance(op, test.kind), only=only, enter=enter, claimed=claimed, place=place,
     )  # fmt: skip
 
 

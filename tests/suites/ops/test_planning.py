@@ -15,7 +15,7 @@ from conformance.outcomes import Outcome
 from conformance.plan import Selection
 from conformance.suites import get
 from conformance.suites.ops import catalogue, definitions, planning
-from conformance.suites.ops.allowances import data
+from conformance.suites.ops.allowances import data, tolerances
 from conformance.suites.ops.kinds import KINDS
 
 
@@ -114,6 +114,13 @@ def test_every_name_in_special_toml_exists():
     assert [name for name in told if name not in known] == []
     assert all(each.kinds <= KINDS.keys() for each in data().ineligible)
     assert all(hasattr(torch, name) for each in data().wider for name in each.dtypes)
+    assert all(each.kinds <= KINDS.keys() for each in data().wider)
+
+
+def test_a_tolerance_for_one_kind_is_not_given_to_another():
+    op = catalogue.by_name()["nn.functional.interpolate.bilinear"]
+    assert torch.uint8 not in tolerances(op, "forward")
+    assert tolerances(op, "compiled")[torch.uint8].absolute == 1.0
 
 
 def test_planning_executes_no_op():
