@@ -39,7 +39,7 @@ class Run:
 
     @classmethod
     def new(cls, chosen: Chosen, path: str | None) -> Self:
-        """A run in a new folder, or in the given one. Raises UsageError when that already holds a run."""
+        """A run in a new folder, or in the given one. Raises UsageError when that holds a run, or cannot be."""
         now = time.time()
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
         release = chosen.release.removeprefix(f"{chosen.target.name}-")
@@ -48,7 +48,13 @@ class Run:
         folder = RunFolder(path=where.absolute())
         if folder.header.exists() or any(folder.journals.glob("*.jsonl")):
             raise UsageError(f"{where} already holds a run: name another folder with --conformance-run, or none")
-        folder.journals.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.journals.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(
+                f"{where} cannot be written ({error.strerror}): name another folder with --conformance-run, or set "
+                "CONFORMANCE_HOME"
+            ) from error
         return cls(folder=folder, chosen=chosen, name=name, started=now)
 
     def begin(self, collected: Collected, files: Iterable[str]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from conformance import plan
+from conformance.engines import signal_name
 from conformance.errors import UsageError
 from conformance.plan import PlannedTest, Selection
 from conformance.suites import Bench, Suite
@@ -73,12 +74,18 @@ def _collected(files: Sequence[str], target: str, release: str) -> list[PlannedT
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST_")}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
         if not path.exists():
-            raise UsageError(f"pytest could not collect {', '.join(files)}: {_last_word(done.stderr + done.stdout)}")
+            raise UsageError(f"pytest could not collect {', '.join(files)}: {_last_word(done)}")
         return plan.read(path)
 
 
-def _last_word(output: str) -> str:
+def _last_word(done: "subprocess.CompletedProcess[str]") -> str:
     """The line that says what went wrong."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("ERROR:", "!!!", "E ", "Exit:", "conformance:"))]
-    return (errors or lines or ["it said nothing"])[-1 if not errors else 0].strip("! ")
+    return (errors or lines or [f"a file ended the process while it was imported, {_end(done.returncode)}"])[
+        -1 if not errors else 0
+    ].strip("! ")
+
+
+def _end(code: int) -> str:
+    return f"by {signal_name(-code)}" if code < 0 else f"with status {code}"

@@ -32,6 +32,14 @@ def test_a_target_that_is_not_installed_is_refused_with_the_remedy(tmp_path: Pat
 
 
 @pytest.mark.slow
+def test_a_folder_that_cannot_be_written_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    said = refused(tmp_path, "--conformance-run", str(tmp_path / "file" / "run"), str(FILES / "opinfo_rules.py"))
+    assert "cannot be written (Not a directory): name another folder with --conformance-run" in said
+    assert "INTERNALERROR" not in said
+
+
+@pytest.mark.slow
 def test_a_folder_that_holds_a_run_is_not_written_to_again(tmp_path: Path) -> None:
     (tmp_path / "used" / "journal").mkdir(parents=True)
     (tmp_path / "used" / "journal" / "main.jsonl").touch()
