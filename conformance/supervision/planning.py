@@ -35,14 +35,15 @@ class Planner:
 
     def collect(self, selection: Selection) -> list[PlannedTest]:
         """Every planned test of the selection. Raises UsageError for what a suite does not know, or an empty plan."""
-        asked = [self._collect(suite, selection) for suite in selection.suites]
-        for suite, job, child in asked:
+        jobs = [self._collect(suite, selection) for suite in selection.suites]
+        for suite, job, child in jobs:
             self._require(self._answer(child, Path(job.answer)), f"suite {suite!r} could not be planned")
-        found = [test for _, job, _ in asked for test in plan.read(Path(job.plan))]
+        found = [test for _, job, _ in jobs for test in plan.read(Path(job.plan))]
         wanted = set(selection.keys)
         chosen = [test for test in found if test.key in wanted] if wanted else found
         if not chosen:
-            raise UsageError("nothing is planned: no test of the suites matches the selection")
+            asked = repr(selection.keys[0]) if len(selection.keys) == 1 else "that the selection names"
+            raise UsageError(f"nothing is planned: there is no test {asked} in suite {', '.join(selection.suites)}")
         return chosen
 
     def _collect(self, suite: str, selection: Selection) -> tuple[str, Collect, Child]:

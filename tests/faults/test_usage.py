@@ -33,6 +33,7 @@ FAKE = ("run", "--target", "fake", "--suite", "fake")
         (("run", "--target", "fake", "--suite", "fake", "--failed-of", ""), "--failed-of is given without a value"),
         (("run", "--target", "fake", "--suite", "fake", "--release", ""), "--release is given without a value"),
         (("repro", "upstream::f::c::x", "--target", "fake", "--sample", "1"), "--sample 1 picks an input of suite ops"),
+        (("repro", "fake::f::c::gone", "--target", "fake"), "there is no test 'fake::f::c::gone' in suite fake"),
         (("show",), "`conformance show --help`"),
         (("frobnicate",), "`conformance --help`"),
         (("run", "--failed-of", "x", "--target", "fake"), "--target cannot be given with --failed-of"),
