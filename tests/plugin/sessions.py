@@ -34,9 +34,10 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def command_line(*arguments: str, target: str = "sim") -> list[str]:
-    """The command line of a session; without a target, of plain pytest."""
+    """The command line of a session, our own conftest left out; without a target, of plain pytest."""
     chosen = ["--conformance-target", target, "--conformance-release", RELEASE] if target else []
-    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, *arguments]
+    alone = ["-q", "-p", "no:cacheprovider", "--confcutdir", str(FILES)]
+    return [sys.executable, "-m", "pytest", *alone, *chosen, *arguments]
 
 
 def session(home: Path, *arguments: str, target: str = "sim") -> Session:
