@@ -16,6 +16,8 @@ help: ## Show what can be made
 	@echo "  Example: make sweep TARGET=sim RELEASE=sim-1.1 SUITE=ops PROFILE=default OPS=add,softmax"
 
 setup: ## Create .venv with everything in it; nothing is done twice (TORCH_INDEX=URL: where to get torch from)
+	@command -v "$(PYTHON)" >/dev/null || { echo "setup: there is no $(PYTHON): install Python 3.11 or newer, or name it," \
+		"as in \`make setup PYTHON=python3.12\` (exit 2: usage)" >&2; exit 2; }
 	@$(PYTHON) conformance/bootstrap.py
 
 sweep: setup ## Run the suites on a target and store the run (TARGET RELEASE SUITE PROFILE OPS TESTS N)

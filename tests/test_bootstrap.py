@@ -42,6 +42,14 @@ def test_a_compiler_named_in_cxx_that_is_not_there_is_missing(checkout: Path) ->
     assert "no C++ compiler" in done.stderr
 
 
+def test_a_python_that_is_not_there_is_one_sentence() -> None:
+    command = ["make", "--no-print-directory", "setup", "PYTHON=no-such-python"]
+    done = subprocess.run(command, cwd=bootstrap.ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("setup: there is no no-such-python: install Python 3.11 or newer")
+    assert "make setup PYTHON=python3.12` (exit 2: usage)" in done.stderr
+
+
 def test_an_old_python_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(bootstrap, "OLDEST_PYTHON", (99, 0))
     assert bootstrap.main() == 2

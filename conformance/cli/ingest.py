@@ -10,7 +10,7 @@ import click
 from conformance import recorded, store
 from conformance.cli import documents, screen
 from conformance.errors import UsageError
-from conformance.store import Ingested
+from conformance.store import Ingested, Store
 
 
 @click.command()
@@ -25,8 +25,23 @@ def ingest(folders: tuple[Path, ...], example: bool, form: str) -> None:
     if not folders and not example:
         raise UsageError("nothing to store: name a run's folder, or give --example")
     with _example(example) as recorded_folders, store.open_store() as opened:
-        for each in (*folders, *recorded_folders):
-            _say(store.ingest(opened, each), form)
+        given = (*folders, *recorded_folders)
+        refused = [error for each in given if (error := _refusal(opened, each, form))]
+    if len(given) == 1 and refused:
+        raise refused[0]
+    for error in refused:
+        screen.remark(screen.safe(str(error)))
+    if refused:
+        raise UsageError(f"{len(refused)} of {len(given)} folders were not stored: they are named above")
+
+
+def _refusal(opened: Store, folder: Path, form: str) -> UsageError | None:
+    """Store one folder; what is wrong with it is given back, so that it does not keep the others out."""
+    try:
+        _say(store.ingest(opened, folder), form)
+    except UsageError as error:
+        return error
+    return None
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from conformance import plan
-from conformance.engines import Child, Engine
+from conformance.engines import Child, Engine, Exit
 from conformance.errors import IncompleteError, InterruptedRunError, UsageError
 from conformance.plan import PlannedTest, Selection
 from conformance.supervision.jobs import Answer, Collect, Place, Survey, decode_answer
@@ -35,21 +35,29 @@ class Planner:
 
     def collect(self, selection: Selection) -> list[PlannedTest]:
         """Every planned test of the selection. Raises UsageError for what a suite does not know, or an empty plan."""
-        jobs = [self._collect(suite, selection) for suite in selection.suites]
-        for suite, job, child in jobs:
-            self._require(self._answer(child, Path(job.answer)), f"suite {suite!r} could not be planned")
-        found = [test for _, job, _ in jobs for test in plan.read(Path(job.plan))]
+        asked = [self._ask(suite, selection) for suite in selection.suites]
+        found = [test for each in asked for test in self._planned(each, selection)]
         wanted = set(selection.keys)
         chosen = [test for test in found if test.key in wanted] if wanted else found
         if not chosen:
-            asked = repr(selection.keys[0]) if len(selection.keys) == 1 else "that the selection names"
-            raise UsageError(f"nothing is planned: there is no test {asked} in suite {', '.join(selection.suites)}")
+            wish = repr(selection.keys[0]) if len(selection.keys) == 1 else "that the selection names"
+            raise UsageError(f"nothing is planned: there is no test {wish} in suite {', '.join(selection.suites)}")
         return chosen
 
-    def _collect(self, suite: str, selection: Selection) -> tuple[str, Collect, Child]:
+    def _ask(self, suite: str, selection: Selection) -> tuple[Collect, Child]:
         place, answer = self._place(suite, "plan", {})
         job = Collect(place=place, selection=selection, plan=f"{answer}.plan", answer=answer)
-        return suite, job, self.engine.launch(job)
+        return job, self.engine.launch(job)
+
+    def _planned(self, asked: tuple[Collect, Child], selection: Selection) -> list[PlannedTest]:
+        """What a suite planned; a child that was killed before it could answer is asked once more."""
+        suite, (job, child) = asked[0].place.suite, asked
+        answer = self._answer(child, Path(job.answer))
+        if child.exit() not in (None, Exit()):
+            job, child = self._ask(suite, selection)
+            answer = self._answer(child, Path(job.answer))
+        self._require(answer, f"suite {suite!r} could not be planned; nothing was run, start it again")
+        return plan.read(Path(job.plan))
 
     def survey(self, suite: str, leases: Sequence[Lease]) -> dict[str, str]:
         """The device's own environment. Raises IncompleteError when no lease can use the device."""

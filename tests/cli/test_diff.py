@@ -117,6 +117,15 @@ def test_ingest_twice_says_unchanged_and_without_a_folder_it_is_refused(command:
         assert f"{nothing} is not the folder of a run: {nothing / 'run.json'}: No such file or directory" in said.err
 
 
+def test_a_folder_that_is_no_run_does_not_keep_the_others_out(command: Command, tmp_path: Path) -> None:
+    good = [str(make_run(tmp_path / name, {"x": Outcome.PASS})) for name in ("a", "b")]
+    said = command("ingest", good[0], str(tmp_path / "nothing"), good[1], "--format", "ndjson")
+    assert [json.loads(each)["run"] for each in said.out.splitlines()] == ["a", "b"]
+    assert said.code == 2
+    assert "nothing is not the folder of a run" in said.err
+    assert "1 of 3 folders were not stored: they are named above" in said.err
+
+
 def test_the_database_s_place_is_printed_without_its_password_and_upgraded(
     command: Command, monkeypatch: pytest.MonkeyPatch, empty_url: str
 ) -> None:

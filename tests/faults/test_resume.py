@@ -141,6 +141,17 @@ def test_an_interruption_while_planning_leaves_nothing(lab: Lab) -> None:
     assert list((lab.path / "home" / "runs").iterdir()) == []
 
 
+def test_a_fork_server_killed_while_planning_is_asked_again_once(lab: Lab) -> None:
+    lab.plan("dieplan-1", "pass-0")
+    done = lab.run("-n", "1", "--no-ingest")
+    assert done.code == 0, done.err
+    assert lab.outcomes() == {"pass-0": "pass"}
+    lab.plan("dieplan-9", "pass-0")
+    again = lab.run("-n", "1", "--no-ingest")
+    assert again.code == 3
+    assert "could not be planned; nothing was run, start it again: the child was lost with the fork server" in again.last
+
+
 def test_a_run_that_lives_cannot_be_resumed(lab: Lab) -> None:
     lab.plan("hang-0")
     process = start(lab)

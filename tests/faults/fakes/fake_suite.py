@@ -91,6 +91,13 @@ class FakeSuite:
         if "slowplan-0" in names:
             (state() / "planning").touch()
             time.sleep(600)
+        for each in [name for name in names if name.startswith("dieplan-")]:
+            names.remove(each)
+            deaths = state() / "deaths"
+            if (died := len(list(state().glob("deaths*")))) < int(each.partition("-")[2]):
+                deaths.with_name(f"deaths-{died}").touch()
+                os.kill(os.getppid(), signal.SIGKILL)
+                time.sleep(600)
         unknown = set(selection.ops) - {name.partition("-")[0] for name in names}
         if unknown:
             raise UsageError(f"unknown op {sorted(unknown)[0]!r}")
