@@ -12,7 +12,11 @@ class OpsSuite:
     """See `conformance.suites.Suite`. Torch is imported by the methods, so that naming the suite costs nothing."""
 
     name: str = "ops"
-    preload: tuple[str, ...] = ("conformance.suites.ops.runner", "conformance.suites.ops.catalogue")
+    preload: tuple[str, ...] = (
+        "conformance.suites.ops.runner",
+        "conformance.suites.ops.catalogue",
+        "conformance.suites.ops.warm",
+    )
 
     def collect(self, selection: Selection, target: str, release: str) -> Iterable[PlannedTest]:
         """Every (OpInfo, dtype, kind) of the selection, nothing executed. Raises UsageError for an unknown op."""
