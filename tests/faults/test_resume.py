@@ -149,7 +149,9 @@ def test_a_fork_server_killed_while_planning_is_asked_again_once(lab: Lab) -> No
     lab.plan("dieplan-9", "pass-0")
     again = lab.run("-n", "1", "--no-ingest")
     assert again.code == 3
-    assert "could not be planned; nothing was run, start it again: the child was lost with the fork server" in again.last
+    assert (
+        "could not be planned; nothing was run, start it again: the child was lost with the fork server" in again.last
+    )
 
 
 def test_a_run_that_lives_cannot_be_resumed(lab: Lab) -> None:
