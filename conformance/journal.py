@@ -13,7 +13,7 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from conformance.outcomes import Attempt, Outcome, RanOn, Stage
+from conformance.outcomes import Attempt, Outcome, RanOn, Source, Stage
 
 LONGEST_DETAIL = 16_384
 LONGEST_MESSAGE = 1_000
@@ -37,7 +37,10 @@ class Staged(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="stag
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="end", omit_defaults=True):
-    """An attempt ended: outcome, rule, ran_on, stage, seconds, message, cause, code, fallback ops, detail."""
+    """An attempt ended: outcome, rule, ran_on, stage, seconds, message, cause, code, fallback ops, detail.
+
+    `w` is who in PyTorch decided it, and where.
+    """
 
     t: str
     n: int
@@ -52,12 +55,13 @@ class End(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="end", o
     k: str = ""
     f: tuple[str, ...] = ()
     x: str = ""
+    w: Source | None = None
 
     def attempt(self) -> Attempt:
         """The attempt that this record tells of."""
         return Attempt(
             outcome=self.o, rule=self.r, ran_on=self.on, stage=self.s, seconds=self.d, message=self.m,
-            cause=self.c, code=self.k, fallback_ops=self.f, detail=self.x,
+            cause=self.c, code=self.k, fallback_ops=self.f, detail=self.x, source=self.w,
         )  # fmt: skip
 
 
@@ -81,8 +85,17 @@ def end_record(key: str, number: int, attempt: Attempt) -> End:
         t=key, n=number, at=time.time(), o=attempt.outcome, r=attempt.rule, on=attempt.ran_on, s=attempt.stage,
         d={phase: round(seconds, 6) for phase, seconds in attempt.seconds.items()},
         m=clean(attempt.message, LONGEST_MESSAGE), c=clean(attempt.cause, LONGEST_MESSAGE), k=attempt.code,
-        f=tuple(sorted(attempt.fallback_ops)), x=clean(attempt.detail, LONGEST_DETAIL),
+        f=tuple(sorted(attempt.fallback_ops)), x=clean(attempt.detail, LONGEST_DETAIL), w=_cleaned(attempt.source),
     )  # fmt: skip
+
+
+def _cleaned(source: Source | None) -> Source | None:
+    if source is None:
+        return None
+    return Source(**{name: clean(getattr(source, name), LONGEST_MESSAGE) for name in _PARTS})
+
+
+_PARTS = ("who", "code", "where", "turned")
 
 
 def clean(text: str, longest: int) -> str:

@@ -163,8 +163,26 @@ class TestId:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """PyTorch's side of a skip or an expected failure: who spoke, the code that did, and where it is written.
+
+    `who` is a word of provenance.rules.Origin. `code` names a decorator, an OpInfo entry or a function; `where` is
+    `file:line` below the test tree or the installed package, "" when it is not known. `turned` is the type of an
+    exception that was caught and turned into a skip.
+    """
+
+    who: str
+    code: str = ""
+    where: str = ""
+    turned: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Attempt:
-    """What one attempt at a planned test came to. `seconds` maps Phase words to seconds."""
+    """What one attempt at a planned test came to. `seconds` maps Phase words to seconds.
+
+    `source` is upstream's side of a skip or an expected failure, None where upstream decided nothing.
+    """
 
     outcome: Outcome
     rule: str = ""
@@ -176,6 +194,7 @@ class Attempt:
     code: str = ""
     fallback_ops: tuple[str, ...] = ()
     detail: str = ""
+    source: Source | None = None
 
 
 def settle(outcomes: Iterable[Outcome]) -> tuple[Outcome, bool]:

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from conformance.errors import UsageError
-from conformance.outcomes import Outcome, TestId
+from conformance.outcomes import Outcome, Source, TestId
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -16,25 +16,36 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: Outcome
     rule: str
     reason: str = ""
+    source: Source | None = None
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A failure that upstream or an expectation file foresees: the test runs, and ends as xfail or xpass."""
+    """A failure that upstream or an expectation file foresees: the test runs, and ends as xfail or xpass.
+
+    `outcome`, `code` (of the compiler) and `exception` (its name) are what the failure must be where they are given;
+    one of another kind was not foreseen.
+    """
 
     rule: str
     reason: str = ""
+    outcome: Outcome | None = None
+    code: str = ""
+    exception: str = ""
+    source: Source | None = None
 
 
 class PlannedTest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of a plan. `definition` is a hash over what the test is, so that a changed test is seen.
 
-    `where` is the file in which a suite finds the test again on this machine; it is no part of what was planned.
+    `probed` is the skip of a test that runs all the same, to see whether the skip is still due. `where` is the file in
+    which a suite finds the test again on this machine; it is no part of what was planned.
     """
 
     id: TestId
     definition: str
     decided: Decision | None = None
     expected: Expected | None = None
+    probed: Decision | None = None
     where: str = ""
 
     @property

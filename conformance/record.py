@@ -144,7 +144,11 @@ def result_of(test: PlannedTest, attempts: Attempts) -> Result:
     if test.decided:
         made = (
             Attempt(
-                outcome=test.decided.outcome, rule=test.decided.rule, ran_on=RanOn.NONE, message=test.decided.reason
+                outcome=test.decided.outcome,
+                rule=test.decided.rule,
+                ran_on=RanOn.NONE,
+                message=test.decided.reason,
+                source=test.decided.source,
             ),
         )
     else:

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from conformance import journal, plan, record
 from conformance.errors import UsageError
 from conformance.journal import End
-from conformance.outcomes import Outcome, Phase, RanOn, settle, status_byte
+from conformance.outcomes import Outcome, Phase, RanOn, Source, settle, status_byte
 from conformance.plan import Decision, PlannedTest, RunHeader
 from conformance.record import RunFolder
 from conformance.store.vectors import RAN_ON, STAGES, encode_seconds
@@ -51,9 +52,11 @@ class Columns:
     digest: str
 
     def texts(self, name: str) -> list[str]:
-        """A column of phrases, as recorded: "rule", "cause", "code", "message" or "fallback"."""
+        """A column of phrases, as recorded: "rule", "cause", "code", "message", "fallback" or "source"."""
         if name == "fallback":
             return [fallback_phrase(each.f) if each.f else "" for each in self.shown]
+        if name == "source":
+            return [source_phrase(each.w) if each.w else "" for each in self.shown]
         return list(map(attrgetter(_FIELDS[name]), self.shown))
 
     def sides(self) -> dict[str, NDArray[np.generic]]:
@@ -85,6 +88,11 @@ def storable(text: str) -> str:
 def fallback_phrase(ops: Iterable[str]) -> str:
     """A set of ops as one text: sorted, a line each."""
     return "\n".join(sorted(ops))
+
+
+def source_phrase(source: Source) -> str:
+    """A source as one text, the same for equal ones."""
+    return msgspec.json.encode(source).decode()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,7 +192,7 @@ _NEVER_RUN = End(t="", n=0, at=0.0, o=Outcome.NOT_RUN)
 
 
 def _decided(made: Decision) -> End:
-    return End(t="", n=1, at=0.0, o=made.outcome, r=made.rule, on=RanOn.NONE, m=made.reason)
+    return End(t="", n=1, at=0.0, o=made.outcome, r=made.rule, on=RanOn.NONE, m=made.reason, w=made.source)
 
 
 def definitions(tests: Iterable[PlannedTest]) -> NDArray[np.uint64]:

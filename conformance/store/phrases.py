@@ -24,6 +24,7 @@ class Kind(IntEnum):
     CODE = 13
     MESSAGE = 14
     FALLBACK = 15
+    SOURCE = 16
 
 
 Cursor: TypeAlias = psycopg.Cursor[Any]

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.outcomes import FLAKY, Outcome, TestId, outcome_of
+from conformance.outcomes import FLAKY, Outcome, Source, TestId, outcome_of
 from conformance.store import readings
 from conformance.store.catalogue import catalogue, like, numbered_tests
 from conformance.store.phrases import Kind
@@ -19,7 +20,10 @@ from conformance.store.vectors import PHRASES, RAN_ON, STAGES
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutcomeRow:
-    """What one test came to in one run. `seconds` maps Phase words to seconds, at most 0.54 % off."""
+    """What one test came to in one run. `seconds` maps Phase words to seconds, at most 0.54 % off.
+
+    `source` is upstream's side of a skip or an expected failure, None where none was recorded.
+    """
 
     number: int
     id: TestId
@@ -34,6 +38,7 @@ class OutcomeRow:
     code: str
     fallback_ops: tuple[str, ...]
     seconds: Mapping[str, float]
+    source: Source | None = None
 
     @property
     def key(self) -> str:
@@ -137,7 +142,7 @@ def rows_of(store: Store, run: RunRow, numbers: Sequence[int]) -> list[OutcomeRo
                 number=number, id=tests[number].id, outcome=outcome or Outcome.NOT_RUN, flaky=flaky,
                 attempts=int(attempts[number]), ran_on=RAN_ON[int(ran_on[number])], stage=STAGES[int(stage[number])],
                 rule=said["rule"], message=said["message"], cause=said["cause"], code=said["code"],
-                fallback_ops=ops_of(said["fallback"]), seconds=seconds[place],
+                fallback_ops=ops_of(said["fallback"]), seconds=seconds[place], source=source_of(said["source"]),
             )
         )  # fmt: skip
     return rows
@@ -153,6 +158,14 @@ def phrases_at(store: Store, run: RunRow, numbers: Sequence[int], names: Iterabl
 def ops_of(phrase: str) -> tuple[str, ...]:
     """The ops of a stored fallback set."""
     return tuple(phrase.split("\n")) if phrase else ()
+
+
+def source_of(phrase: str) -> Source | None:
+    """A stored source; None for none, or for one that a later version of this program wrote otherwise."""
+    try:
+        return msgspec.json.decode(phrase, type=Source) if phrase else None
+    except msgspec.DecodeError:
+        return None
 
 
 def slowest(store: Store, run: RunRow, limit: int = 10) -> list[OutcomeRow]:

@@ -17,7 +17,7 @@ from conformance.outcomes import Outcome
 from conformance.store import phrases
 from conformance.store.columns import Attempted, Columns, fallback_phrase, storable
 from conformance.store.phrases import Cursor, Kind
-from conformance.store.vectors import PHRASES, Vector, counts, flaky, pack, spread
+from conformance.store.vectors import ATTEMPT_PHRASES, Vector, counts, flaky, pack, spread
 
 Numbers: TypeAlias = Mapping[str, Mapping[str, int]]
 """Numbers of phrases by column and by text as recorded."""
@@ -80,7 +80,7 @@ def number_phrases(cursor: Cursor, texts: Mapping[str, Sequence[str]], kept: Ite
     """The number of every text of a run by column and text, new ones stored. Call under the ingest lock."""
     wanted = {name: set(column) for name, column in texts.items()}
     for row in kept:
-        for name, text in zip(PHRASES, _texts(row.end), strict=True):
+        for name, text in zip(ATTEMPT_PHRASES, _texts(row.end), strict=True):
             wanted[name].add(text)
     stored = phrases.intern(
         cursor, {(Kind[name.upper()], storable(each)) for name, column in wanted.items() for each in column}
@@ -135,7 +135,7 @@ def write_attempts(
         "seconds) FROM STDIN (FORMAT binary)"
     ) as copied:
         copied.set_types(["int4", "int4", "int2", "int2", "text", "text", *["int4"] * 5, "int8", "jsonb"])
-        columns = [numbers[name] for name in PHRASES]
+        columns = [numbers[name] for name in ATTEMPT_PHRASES]
         for row, key in zip(kept, digests, strict=True):
             end = row.end
             codes = [column[text] for column, text in zip(columns, _texts(end), strict=True)]
