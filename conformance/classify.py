@@ -159,11 +159,39 @@ _RIGHT = frozenset({Outcome.PASS, Outcome.FALLBACK, Outcome.UNPROVEN})
 
 
 def apply_expected(attempt: Attempt, expected: Expected | None) -> Attempt:
-    """Turn a foreseen failure into xfail and its absence into xpass; the rule that foresaw it is named."""
+    """Turn a foreseen failure into xfail and its absence into xpass; the rule that foresaw it is named.
+
+    A failure of another kind than the one that is foreseen stays what it is. Deaths and time limits are for
+    `conformance.settlement`: the process cannot tell of its own.
+    """
     if expected is None:
         return attempt
     if attempt.outcome in _FAILED:
-        return replace(attempt, outcome=Outcome.XFAIL, rule=expected.rule)
+        return _failed(attempt, expected)
     if attempt.outcome in _RIGHT:
         return replace(attempt, outcome=Outcome.XPASS, rule=expected.rule, message=expected.reason)
     return attempt
+
+
+def _failed(attempt: Attempt, expected: Expected) -> Attempt:
+    other = _difference(attempt, expected)
+    if other:
+        return replace(attempt, message=f"{attempt.message}\nnot the failure that {expected.rule} foresees: {other}")
+    return replace(attempt, outcome=Outcome.XFAIL, rule=expected.rule)
+
+
+def _difference(attempt: Attempt, expected: Expected) -> str:
+    """What a failure is not that it should have been; "" for the one that was foreseen."""
+    if expected.outcome not in (None, attempt.outcome):
+        return f"that is {expected.outcome.word}" if expected.outcome else ""
+    if expected.code not in ("", attempt.code):
+        return f"that has the compiler code {expected.code}"
+    if expected.exception not in ("", exception_name(attempt)):
+        return f"that is raised as {expected.exception}"
+    return ""
+
+
+def exception_name(attempt: Attempt) -> str:
+    """The name of the exception that an attempt ended with, from its cause; "" when it has none."""
+    name, found, _ = attempt.cause.partition(":")
+    return name if found and name.isidentifier() else ""

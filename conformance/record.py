@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from conformance import journal, plan
+from conformance import journal, plan, settlement
 from conformance.errors import UsageError
-from conformance.outcomes import Attempt, Outcome, RanOn, Stage, settle
+from conformance.outcomes import Attempt, Outcome, RanOn, Stage
 from conformance.plan import PlannedTest, RunHeader
 
 
@@ -70,10 +70,7 @@ class Result:
     @property
     def shown(self) -> Attempt:
         """The attempt that the outcome comes from; a bare one for a test without attempts."""
-        for each in self.attempts:
-            if each.outcome is self.outcome:
-                return each
-        return Attempt(outcome=self.outcome)
+        return settlement.settled(self.test, self.attempts).shown
 
 
 @dataclass(slots=True)
@@ -154,8 +151,8 @@ def result_of(test: PlannedTest, attempts: Attempts) -> Result:
     else:
         numbered = attempts.ended.get(test.key, {})
         made = tuple(numbered[number].attempt() for number in sorted(numbered))
-    outcome, flaky = settle(each.outcome for each in made)
-    return Result(test=test, attempts=made, outcome=outcome, flaky=flaky)
+    found = settlement.settled(test, made)
+    return Result(test=test, attempts=made, outcome=found.outcome, flaky=found.flaky)
 
 
 def counts(results: Iterable[Result]) -> Counter[Outcome]:

@@ -30,6 +30,9 @@ class Coverage(Protocol):
     def decide(self, test: TestId) -> Decision | None:
         """The skip of a test that the backend does not claim."""
 
+    def probed(self, test: TestId) -> Decision | None:
+        """What a test stays that is run although the backend does not claim it."""
+
     def expect(self, test: TestId) -> Expected | None:
         """The failure that the expectation file foresees."""
 
@@ -61,14 +64,16 @@ class Planner:
         cls, function = getattr(item, "cls", None), function_of(item)
         test = identity.identify(item.path, classes_of(item), item.name, cls, function)
         skip = guards.foreseen(cls, function, self.device)
-        decided = None if skip else self.coverage.decide(test)
+        decided, probed = (None, None) if skip else (self.coverage.decide(test), self.coverage.probed(test))
         if skip and self.settle and not own_set_up(item):
             outcome, rule = explain(skip)
             decided = Decision(outcome=outcome, rule=rule, reason=skip.reason)
-        expected = self.expected(cls, function) or self.coverage.expect(test)
+        expected = self.expected(cls, function) or (None if probed else self.coverage.expect(test))
         definition = define(function, test.dtype) if self.definitions else ""
         where = str(item.path) if self.definitions else ""
-        return PlannedTest(id=test, definition=definition, decided=decided, expected=expected, where=where)
+        return PlannedTest(
+            id=test, definition=definition, decided=decided, expected=expected, probed=probed, where=where
+        )
 
     def expected(self, cls: Any, function: Any) -> Expected | None:
         """The failure that upstream's decorators foresee."""

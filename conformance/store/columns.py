@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance import journal, plan, record
+from conformance import journal, plan, record, settlement
 from conformance.errors import UsageError
 from conformance.journal import End
 from conformance.outcomes import Outcome, Phase, RanOn, Source, settle, status_byte
@@ -60,7 +60,7 @@ class Columns:
         return list(map(attrgetter(_FIELDS[name]), self.shown))
 
     def sides(self) -> dict[str, NDArray[np.generic]]:
-        """The columns of numbers: ran_on, stage, attempts and the seconds of each phase that was measured."""
+        """The columns of numbers: ran_on, stage, attempts, probed and the seconds of each phase that was measured."""
         places = {word: number for number, word in enumerate(RAN_ON)}
         stages = {word: number for number, word in enumerate(STAGES)}
         size, measured = len(self.shown), [each.d for each in self.shown]
@@ -68,6 +68,7 @@ class Columns:
             "ran_on": np.fromiter([places[each.on] for each in self.shown], np.uint8, size),
             "stage": np.fromiter([stages[each.s] for each in self.shown], np.uint8, size),
             "attempts": self.attempts,
+            "probed": np.fromiter([each.probed is not None for each in self.tests], np.uint8, size),
         }
         for phase in set().union(*measured) & {each.value for each in Phase}:
             seconds = np.fromiter([each.get(phase, 0.0) for each in measured], np.float64, size)
@@ -175,7 +176,9 @@ def _join(tests: Sequence[PlannedTest], keys: Sequence[str], ended: Mapping[str,
     joined = _Joined()
     for place, (test, key) in enumerate(zip(tests, keys, strict=True)):
         made = ended.get(key, ()) if test.decided is None else (_decided(test.decided),)
-        if len(made) == 1:
+        if test.decided is None and (test.probed is not None or test.expected is not None):
+            end, outcome, flaky = _settled(test, made)
+        elif len(made) == 1:
             end, outcome, flaky = made[0], made[0].o, False
         else:
             outcome, flaky = settle(each.o for each in made)
@@ -183,9 +186,17 @@ def _join(tests: Sequence[PlannedTest], keys: Sequence[str], ended: Mapping[str,
         joined.shown.append(end)
         joined.status.append(status_byte(outcome, flaky))
         joined.attempts.append(len(made))
-        if test.decided is None and (len(made) > 1 or _IS_KEPT[outcome]):
+        if test.decided is None and (len(made) > 1 or _IS_KEPT[outcome] or test.probed is not None):
             joined.kept.extend(Attempted(place=place, end=each) for each in made)
     return joined
+
+
+def _settled(test: PlannedTest, made: tuple[End, ...]) -> tuple[End, Outcome, bool]:
+    """A test that was probed or expected to fail: what stands may be another outcome than any attempt's."""
+    found = settlement.settled(test, [each.attempt() for each in made])
+    last = made[-1] if made else _NEVER_RUN
+    end = journal.end_record(last.t, last.n, found.shown)
+    return msgspec.structs.replace(end, at=last.at), found.outcome, found.flaky
 
 
 _NEVER_RUN = End(t="", n=0, at=0.0, o=Outcome.NOT_RUN)

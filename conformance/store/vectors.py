@@ -34,6 +34,7 @@ SIDES: Final[Mapping[str, type[np.generic]]] = {
     "ran_on": np.uint8,
     "stage": np.uint8,
     "attempts": np.uint8,
+    "probed": np.uint8,
     **{f"seconds.{each.value}": np.uint16 for each in Phase},
 }
 """Every packed column of a run beside its status and definition vectors."""

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
+from conformance import settlement
 from conformance.journal import End, Journal
 from conformance.outcomes import Attempt, Outcome, settle
 from conformance.plan import PlannedTest
@@ -31,7 +32,7 @@ class Ledger:
             self._made[key] = {number: each.o for number, each in attempts.items()}
             if attempts and _unconfirmed(attempts.values()):
                 self._unconfirmed.add(key)
-            self.counts[test.decided.outcome if test.decided else self._outcome(key)] += 1
+            self.counts[test.decided.outcome if test.decided else self._standing(key)] += 1
 
     def number(self, key: str) -> int:
         """Attempts made at a test."""
@@ -57,12 +58,12 @@ class Ledger:
         """Count an attempt that a child has journalled."""
         if key not in self.tests:
             return
-        before = self._outcome(key)
+        before = self._standing(key)
         self._made[key][number] = outcome
         if outcome is not Outcome.INFRA:
             self._unconfirmed.discard(key)
         self.counts[before] -= 1
-        self.counts[self._outcome(key)] += 1
+        self.counts[self._standing(key)] += 1
 
     def close(self, key: str, number: int, attempt: Attempt) -> None:
         """Journal and count an attempt that ended with its process."""
@@ -70,6 +71,9 @@ class Ledger:
         self.take(key, number, attempt.outcome)
         if attempt.rule == DIED:
             self._unconfirmed.add(key)
+
+    def _standing(self, key: str) -> Outcome:
+        return settlement.standing(self.tests[key], self._outcome(key))
 
     def _outcome(self, key: str) -> Outcome:
         return settle(self._made[key].values())[0]

@@ -48,12 +48,14 @@ def _plan(test: TestId, op: Any, kind: Kind, dtype: Any, coverage: Any) -> Plann
     """One line of the plan. PyTorch's own rules come first: what does not apply cannot be a gap of the backend."""
     marked = marks.gate(op) or kind.applies(op, dtype) or _ruled(test) or marks.mark(op, kind, dtype, _DEVICE)
     decided = marked if isinstance(marked, Decision) else coverage.decide(test)
-    expected = marked if isinstance(marked, Expected) else None
+    probed = None if isinstance(marked, Decision) else coverage.probed(test)
+    expected = marked if isinstance(marked, Expected) else None if probed else coverage.expect(test)
     return PlannedTest(
         id=test,
         definition=definitions.definition(kind, op, test.name),
         decided=decided,
-        expected=None if decided else expected or coverage.expect(test),
+        expected=None if decided else expected,
+        probed=probed,
     )
 
 

@@ -81,7 +81,7 @@ def _claimed(test: PlannedTest, bench: Bench) -> frozenset[str]:
     coverage = expectations.load(bench.target, bench.release)
     names = map(catalogue.short, catalogue.by_name()[test.id.cls].supported_dtypes("cpu"))
     forward = (replace(test.id, file="forward", name=name, dtype=name, kind="forward") for name in names)
-    return frozenset(each.dtype for each in forward if coverage.decide(each) is None)
+    return frozenset(each.dtype for each in forward if coverage.claims(each))
 
 
 def attempt(trial: Trial, kind: str) -> Attempt:
