@@ -36,6 +36,8 @@ from conformance.supervision.watch import Limits
               help="Seconds a test may take, compilation not counted.")  # fmt: skip
 @click.option("--compile-timeout", type=click.FloatRange(0.1), default=Limits().compile, show_default=True,
               help="Seconds the compile stage of a test may take.")  # fmt: skip
+@click.option("--expectations", multiple=True, metavar="FILE", help="An expectation file beside the shipped one.")
+@click.option("--probe-coverage", is_flag=True, help="Run what coverage entries skip, and say which are stale.")
 @click.option("--no-ingest", is_flag=True, help="Keep the run's folder; store it later with `conformance ingest`.")
 def run(**options: Any) -> int:
     """Run the suites on a target and store the run.

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance import suites, targets
+from conformance import expectations, suites, targets
 from conformance.cli import earlier
 from conformance.errors import UsageError
+from conformance.expectations import Chosen, today
 from conformance.outcomes import Outcome
 from conformance.plan import Selection
 from conformance.record import RunFolder
@@ -18,7 +19,8 @@ from conformance.supervision.running import Request, request_of
 from conformance.supervision.watch import Limits
 
 _FIXED = ("target", "release", "suite", "ops", "tests", "profile")
-_WORDS = ("target", "release", "suite", "ops", "tests", "resume", "failed_of", "fail_on")
+_TOLD = ("expectations", "probe_coverage")
+_WORDS = ("target", "release", "suite", "ops", "tests", "resume", "failed_of", "fail_on", "expectations")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,6 +42,8 @@ class Wishes:
     timeout: float
     compile_timeout: float
     no_ingest: bool
+    expectations: tuple[Path, ...]
+    probe_coverage: bool
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Wishes":
@@ -48,7 +52,16 @@ class Wishes:
             _require_value(name, options[name])
         lists = {name: split(options[name]) for name in ("suite", "ops")}
         outcomes = tuple(map(_outcome, split(options["fail_on"])))
-        return cls(**{**options, **lists, "tests": tuple(map(Path, options["tests"])), "fail_on": outcomes})
+        return cls(**{**options, **lists, "fail_on": outcomes, **_paths(options)})
+
+    @property
+    def told(self) -> Chosen:
+        """The expectation files and probing asked for, by option or variable, as of today."""
+        by_variables = Chosen.of_environment()
+        return Chosen(
+            files=tuple(each.absolute() for each in self.expectations) or by_variables.files,
+            probe=self.probe_coverage or by_variables.probe, day=by_variables.day or today(),
+        )  # fmt: skip
 
     @property
     def limits(self) -> Limits:
@@ -65,7 +78,8 @@ class Wishes:
         if (folder := self.resumed(settings)) is not None:
             self._require_nothing_else("resume")
             header = folder.read_header()
-            return request_of(header.target, header.release, header.selection, workers, self.limits)
+            told = Chosen.of_facts(header.environment)
+            return request_of(header.target, header.release, header.selection, workers, self.limits, told)
         if self.failed_of:
             return self._failed(settings, self.failed_of, workers)
         return self._new(workers)
@@ -74,10 +88,17 @@ class Wishes:
         if self.target is None:
             raise UsageError(f"--target is missing: choose one of {', '.join(targets.names())}")
         target = targets.get(self.target)
+        release = targets.choose_release(target, self.release)
         return Request(
-            target=target, release=targets.choose_release(target, self.release), selection=self._selection(),
-            workers=workers, limits=self.limits,
+            target=target, release=release, selection=self._selection(), workers=workers, limits=self.limits,
+            told=self._checked(self.target, release),
         )  # fmt: skip
+
+    def _checked(self, target: str, release: str) -> Chosen:
+        """What is told, its files read once so that a broken one is refused before anything starts."""
+        told = self.told
+        expectations.load(target, release, told)
+        return told
 
     def _selection(self) -> Selection:
         chosen = self.suite or (("upstream",) if self.tests else ("ops",))
@@ -98,10 +119,11 @@ class Wishes:
     def _failed(self, settings: Settings, run: str, workers: int) -> Request:
         self._require_nothing_else("failed_of")
         target, release, selection = earlier.failed(settings, run)
-        return request_of(target, release, selection, workers, self.limits)
+        return request_of(target, release, selection, workers, self.limits, self._checked(target, release))
 
     def _require_nothing_else(self, option: str) -> None:
-        given = [name for name in (*_FIXED, "resume", "failed_of") if getattr(self, name) and name != option]
+        fixed = (*_FIXED, *(_TOLD if option == "resume" else ()), "resume", "failed_of")
+        given = [name for name in fixed if getattr(self, name) and name != option]
         if given:
             name, other = (each.replace("_", "-") for each in (given[0], option))
             raise UsageError(f"--{name} cannot be given with --{other}, which takes it from the earlier run")
@@ -115,6 +137,10 @@ def _require_value(name: str, given: str | Sequence[str] | None) -> None:
     if not all(split([value]) for value in each):
         option = name.replace("_", "-")
         raise UsageError(f"--{option} is given without a value: write one, or leave --{option} out")
+
+
+def _paths(options: Mapping[str, Any]) -> dict[str, tuple[Path, ...]]:
+    return {name: tuple(map(Path, options[name])) for name in ("tests", "expectations")}
 
 
 def split(given: Iterable[str]) -> tuple[str, ...]:

@@ -5,3 +5,4 @@ from conformance.expectations.chosen import load as load
 from conformance.expectations.chosen import of_file as of_file
 from conformance.expectations.coverage import Coverage as Coverage
 from conformance.expectations.entries import Entry as Entry
+from conformance.expectations.files import today as today

@@ -6,12 +6,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance import plan, targets
 from conformance.engines.local import LocalEngine
 from conformance.errors import ConformanceError, InterruptedRunError, StoreError, UsageError
+from conformance.expectations import Chosen
 from conformance.plan import PlannedTest, RunHeader, Selection
 from conformance.progress import Progress
 from conformance.record import RunFolder, read_results
@@ -27,7 +28,7 @@ from conformance.targets import Target
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What was asked for, checked; `workers` children work side by side."""
+    """What was asked for, checked; `workers` children work side by side; `told` is what expectation files there are."""
 
     target: Target
     release: str
@@ -35,6 +36,7 @@ class Request:
     workers: int
     limits: Limits
     sample: int | None = None
+    told: Chosen = field(default_factory=Chosen.of_environment)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,6 +92,7 @@ class Runner:
             held, engine = self._equip(stack, request, folder)
             planner = self._planner(request, folder, engine)
             _require_same(header, environment.fingerprint(header.target, header.release, header.selection.suites))
+            _require_same(header, {"expectation files": request.told.digest()})
             tests = self._collect(planner, header.selection)
             _require_same(header, {"plan": plan.digest(tests)})
             _require_same(header, _device_facts(planner.survey(header.selection.suites[0], held)))
@@ -110,7 +113,8 @@ class Runner:
     @contextmanager
     def _engine(self, request: Request, folder: RunFolder) -> Iterator[LocalEngine]:
         folder.logs.mkdir(parents=True, exist_ok=True)
-        engine = LocalEngine(variables=request.target.environment(request.release), logs=folder.logs)
+        variables = {**request.target.environment(request.release), **request.told.variables()}
+        engine = LocalEngine(variables=variables, logs=folder.logs)
         try:
             yield engine
         finally:
@@ -149,11 +153,11 @@ class Runner:
             self.progress.close()
 
 
-def request_of(target: str, release: str, selection: Selection, workers: int, limits: Limits) -> Request:
+def request_of(target: str, release: str, selection: Selection, workers: int, limits: Limits, told: Chosen) -> Request:
     """A request for what an earlier run had. Raises UsageError when the target no longer has the release."""
     found = targets.get(target)
     targets.choose_release(found, release)
-    return Request(target=found, release=release, selection=selection, workers=workers, limits=limits)
+    return Request(target=found, release=release, selection=selection, workers=workers, limits=limits, told=told)
 
 
 def _sources(request: Request) -> Sources:
@@ -167,8 +171,11 @@ def _header(run: str, request: Request, tests: Sequence[PlannedTest], device: di
     return RunHeader(
         run=run, target=request.target.name, release=request.release, simulated=request.target.simulated,
         selection=request.selection, plan_digest=plan.digest(tests), planned=len(tests), started=time.time(),
-        fingerprint={**prints, **facts, "plan": plan.digest(tests)},
-        environment={**environment.describe(), **facts, "workers": str(request.workers), "cache.compile": cache},
+        fingerprint={**prints, **facts, "plan": plan.digest(tests), "expectation files": request.told.digest()},
+        environment={
+            **environment.describe(), **facts, **request.told.facts(), "workers": str(request.workers),
+            "cache.compile": cache,
+        },
     )  # fmt: skip
 
 
