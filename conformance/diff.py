@@ -5,7 +5,7 @@ pairs once, so that 154,000 tests are compared in a few milliseconds.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache
 from typing import Any, Final
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from conformance.outcomes import FLAKY, Outcome
 from conformance.pairs import BLOCKING, NOT_COMPARABLE, PairClass, pair_class, presence_class
+from conformance.settlement import RIGHT
 
 _CODES: Final = max(Outcome) + 1
 _BASE, _MORE = frozenset({"a"}), frozenset({"a", "b"})
@@ -140,6 +141,19 @@ def classify(
     classes: NDArray[np.uint8] = _table()[place]
     _place_missing(classes, codes_a != 0, codes_b != 0, selected_a, selected_b)
     return classes
+
+
+def unprobed(own: Side, probed: NDArray[np.bool_], beside: Side, probed_beside: NDArray[np.bool_]) -> Side:
+    """A side as it is compared: a test right only because it was probed is the skip that the other side did not probe.
+
+    `probed` and `probed_beside` say which tests were probed, shape (tests,).
+    """
+    skipped = (beside.status & ~np.uint8(FLAKY) == Outcome.SKIP_COVERAGE) & ~probed_beside
+    doubtful = probed & skipped
+    if not doubtful.any():
+        return own
+    right = np.isin(own.status & ~np.uint8(FLAKY), [int(each) for each in RIGHT])
+    return replace(own, status=np.where(doubtful & right, np.uint8(Outcome.SKIP_COVERAGE), own.status))
 
 
 def _add_relations(place: NDArray[np.intp], a: Side, b: Side, relations: Mapping[tuple[int, int], Relation]) -> None:

@@ -39,13 +39,14 @@ def make_run(
     definitions: Mapping[str, str] | None = None,
     started: float = 1_700_000_000.0,
     suite: str = "s",
+    probed: Mapping[str, Decision] | None = None,
 ) -> Path:
     """Write a run's folder and return it; `uid` is the folder's name unless given."""
-    definitions = definitions or {}
+    definitions, probed = definitions or {}, probed or {}
     tests = [
         PlannedTest(
             id=identity(name, suite), definition=definitions.get(name, "1"),
-            decided=made if isinstance(made, Decision) else None,
+            decided=made if isinstance(made, Decision) else None, probed=probed.get(name),
         )
         for name, made in results.items()
     ]  # fmt: skip

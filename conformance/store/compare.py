@@ -81,8 +81,11 @@ def _compare(store: Store, a: RunRow, b: RunRow, renames: Mapping[str, str]) -> 
     moved = _moves(store, renames, before, after)
     before = before.renamed(moved)
     only_a, only_b = (np.flatnonzero((x.status != 0) & (y.status == 0)) for x, y in ((before, after), (after, before)))
+    probed_a, probed_b = _probed(store, a, size), _probed(store, b, size)
+    probed_a[list(moved.values())] = probed_a[list(moved)]
     classes = diff.classify(
-        before, after, selected_a=_selected(store, a, b, only_b, size), selected_b=_selected(store, b, a, only_a, size),
+        diff.unprobed(before, probed_a, after, probed_b), diff.unprobed(after, probed_b, before, probed_a),
+        selected_a=_selected(store, a, b, only_b, size), selected_b=_selected(store, b, a, only_a, size),
         relations=_relations(store, before, after),
     )  # fmt: skip
     return Comparison(
@@ -94,6 +97,11 @@ def _compare(store: Store, a: RunRow, b: RunRow, renames: Mapping[str, str]) -> 
 def _side(store: Store, run: RunRow) -> Side:
     numbers = {name: readings.phrase_numbers(store, run, name) for name in ("cause", "fallback", "rule")}
     return Side(status=readings.status(store, run), definition=readings.definition(store, run), **numbers)
+
+
+def _probed(store: Store, run: RunRow, size: int) -> NDArray[np.bool_]:
+    column = readings.side(store, run, "probed").astype(np.bool_)
+    return np.pad(column, (0, size - len(column)))
 
 
 @cache

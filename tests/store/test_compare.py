@@ -8,7 +8,7 @@ from conformance import recorded
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome
 from conformance.pairs import PairClass
-from conformance.plan import Selection
+from conformance.plan import Decision, Selection
 from conformance.store import Comparison, Store, compare, diff_rows, ingest, named_groups, resolve
 from tests.runs import Made, attempt, identity, make_run
 
@@ -149,3 +149,31 @@ def test_650_doctored_changes_in_ten_thousand_are_all_found(store: Store, tmp_pa
         PairClass.ADDED: 100,
     }  # fmt: skip
     assert found.blocking == 350
+
+
+SKIPPED = Decision(outcome=Outcome.SKIP_COVERAGE, rule="coverage:x", reason="not yet")
+PROBED: dict[str, Made] = {
+    "forward.a.f": Outcome.PASS,
+    "forward.b.f": attempt(Outcome.FALLBACK, ops=["aten::b"]),
+    "forward.c.f": Outcome.CRASH,
+    "forward.d.f": Outcome.PASS,
+}
+
+
+def test_what_is_right_only_when_probed_is_the_same_beside_a_run_that_did_not_probe(
+    store: Store, tmp_path: Path
+) -> None:
+    plain = {**dict.fromkeys(PROBED, SKIPPED), "forward.d.f": Outcome.FAIL}
+    before = make_run(tmp_path / "before", plain)
+    after = make_run(tmp_path / "after", PROBED, probed=dict.fromkeys(PROBED, SKIPPED))
+    expected = {**dict.fromkeys(PROBED, PairClass.SAME), "forward.d.f": PairClass.FIXED}
+    assert classes(store, compared(store, before, after)) == expected
+    assert classes(store, compared(store, after, before)) == {**expected, "forward.d.f": PairClass.REGRESSED}
+
+
+def test_two_runs_that_probed_are_compared_by_what_was_seen(store: Store, tmp_path: Path) -> None:
+    probed = dict.fromkeys(PROBED, SKIPPED)
+    before = make_run(tmp_path / "before", PROBED, probed=probed)
+    after = make_run(tmp_path / "after", {**PROBED, "forward.a.f": Outcome.FAIL}, probed=probed)
+    found = classes(store, compared(store, before, after))
+    assert found == {**dict.fromkeys(PROBED, PairClass.SAME), "forward.a.f": PairClass.LOST_COVERAGE}
