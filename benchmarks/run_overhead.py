@@ -86,7 +86,9 @@ def bare(folder: RunFolder) -> float:
     header = folder.read_header()
     target = targets.get(header.target)
     os.environ.update(target.environment(header.release))
-    for name in suites.get("ops").preload:
+    tests = [test for test in plan.read(folder.plan) if test.decided is None]
+    suite = suites.get("ops")
+    for name in (*suite.preload, *suite.warm(tests)):
         importlib.import_module(name)
     import torch
 
@@ -95,7 +97,6 @@ def bare(folder: RunFolder) -> float:
 
     torch.set_num_threads(1)
     device = target.activate(header.release)
-    tests = [test for test in plan.read(folder.plan) if test.decided is None]
     began = time.process_time()
     with quiet():
         for test in tests:

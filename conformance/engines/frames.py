@@ -10,10 +10,11 @@ _LENGTH = struct.Struct("!I")
 
 
 class Start(msgspec.Struct, frozen=True, tag="start"):
-    """Fork a child for this job."""
+    """Fork a child for this job, once `modules` are imported too."""
 
     id: int
     job: msgspec.Raw
+    modules: tuple[str, ...] = ()
 
 
 class Signal(msgspec.Struct, frozen=True, tag="signal"):

@@ -86,7 +86,8 @@ class ForkServer:
     def start(self, number: int, job: Job) -> LocalChild:
         """Have a child forked, now or as soon as the modules are imported."""
         child = self._children[number] = LocalChild(self, number, job)
-        self.send(Start(number, msgspec.Raw(encode(job))))
+        modules = suites.get(job.place.suite).warm(job.tests) if isinstance(job, Shard) else ()
+        self.send(Start(number, msgspec.Raw(encode(job)), modules))
         return child
 
     def send(self, message: Start | Signal) -> None:

@@ -10,6 +10,8 @@ import selectors
 import signal
 import socket
 import sys
+import traceback
+from collections.abc import Sequence
 from importlib import import_module
 
 from conformance.engines.frames import Ended, Event, Frames, Ready, Refused, Signal, Start, Started, request_decoder
@@ -44,7 +46,8 @@ class Nursery:
     def _obey(self) -> None:
         for body in self._frames.read():
             match request_decoder.decode(body):
-                case Start(id=number, job=job):
+                case Start(id=number, job=job, modules=modules):
+                    _warm(modules)
                     self._fork(number, bytes(job))
                 case Signal(id=number, number=sent):
                     self._signal(number, sent)
@@ -117,11 +120,27 @@ def main(arguments: list[str]) -> int:
     except Exception as error:
         connection.sendall(framed(Refused(f"{type(error).__name__}: {error}")))
         raise
-    # What was imported is never written to again: children go on sharing its pages.
-    gc.collect()
-    gc.freeze()
+    _share()
     Nursery(connection).serve()
     return 0
+
+
+def _warm(modules: Sequence[str]) -> None:
+    """Import what only some children need; one that cannot be imported is left to them, who can say for which test."""
+    missing = [name for name in modules if name not in sys.modules]
+    for name in missing:
+        try:
+            import_module(name)
+        except Exception:
+            traceback.print_exc()
+    if missing:
+        _share()
+
+
+def _share() -> None:
+    """What was imported is never written to again: children go on sharing its pages."""
+    gc.collect()
+    gc.freeze()
 
 
 if __name__ == "__main__":

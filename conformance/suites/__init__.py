@@ -37,6 +37,9 @@ class Suite(Protocol):
     preload: tuple[str, ...]
     """Modules that the fork server imports once for all children; none of them may start the device."""
 
+    def warm(self, tests: Sequence[PlannedTest]) -> tuple[str, ...]:
+        """Further such modules, imported before the first child that runs these tests: planning waits for none."""
+
     def collect(self, selection: Selection, target: str, release: str) -> Iterable[PlannedTest]:
         """Every planned test of the selection, without running any. Raises UsageError for an unknown op or file."""
 

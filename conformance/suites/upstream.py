@@ -29,6 +29,10 @@ class Upstream:
     preload: tuple[str, ...] = ("torch", "pytest", "xdist.plugin", "conformance.pytest_hooks.running")
     """Not PyTorch's device test harness: it looks for devices while it is imported, before any child has one."""
 
+    def warm(self, tests: Sequence[PlannedTest]) -> tuple[str, ...]:  # noqa: ARG002
+        """Nothing further."""
+        return ()
+
     def collect(self, selection: Selection, target: str, release: str) -> Iterable[PlannedTest]:
         """The tests of the selected files. Raises UsageError without files, or for one that is not there or empty."""
         if not selection.tests:

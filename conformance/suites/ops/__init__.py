@@ -15,8 +15,11 @@ class OpsSuite:
     preload: tuple[str, ...] = (
         "conformance.suites.ops.runner",
         "conformance.suites.ops.catalogue",
-        "conformance.suites.ops.warm",
     )
+
+    def warm(self, tests: Sequence[PlannedTest]) -> tuple[str, ...]:
+        """Dynamo's first compilation, where any of the tests compiles."""
+        return ("conformance.suites.ops.warm",) if any(test.id.kind == "compiled" for test in tests) else ()
 
     def collect(self, selection: Selection, target: str, release: str) -> Iterable[PlannedTest]:
         """Every (OpInfo, dtype, kind) of the selection, nothing executed. Raises UsageError for an unknown op."""

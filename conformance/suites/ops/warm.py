@@ -1,4 +1,4 @@
-"""Imported by the fork server alone: compiles one trivial graph on the CPU, before any child is forked.
+"""Imported by the fork server alone: compiles one trivial graph on the CPU, before it forks a child that compiles.
 
 Dynamo imports some 400 modules when it compiles for the first time, which takes about a second; a child would pay for
 it after every batch. No device is started, and no thread: what is compiled is thrown away.

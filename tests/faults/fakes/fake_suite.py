@@ -55,12 +55,17 @@ def _loud(name: str) -> None:
         time.sleep(0.1)
 
 
+def _need_warmth() -> None:
+    assert os.getppid() == sys.modules["fake_warmth"].PROCESS
+
+
 def _raise(error: BaseException) -> None:
     raise error
 
 
 DOES: dict[str, Callable[[str], object]] = {
     "pass": lambda name: None,
+    "warm": lambda name: _need_warmth(),
     "sleep": lambda name: time.sleep(0.05),
     "fail": lambda name: _raise(AssertionError("1 is not 2")),
     "segv": lambda name: die(),
@@ -85,6 +90,9 @@ DOES: dict[str, Callable[[str], object]] = {
 class FakeSuite:
     name: str = "fake"
     preload: tuple[str, ...] = ()
+
+    def warm(self, tests: Sequence[PlannedTest]) -> tuple[str, ...]:
+        return ("fake_warmth", "no_such_module") if any(test.id.op == "warm" for test in tests) else ()
 
     def collect(self, selection: Selection, target: str, release: str) -> Iterator[PlannedTest]:
         names = (state() / "tests").read_text().split()

@@ -37,6 +37,13 @@ def test_every_op_dtype_and_kind_is_planned_once(full):
     assert {each.id.op for each in full} == {op.name for op in ops}
 
 
+def test_only_children_with_compiled_tests_wait_for_the_first_compilation():
+    add = collect(ops=("add",))
+    assert get("ops").warm(add) == ("conformance.suites.ops.warm",)
+    assert get("ops").warm([each for each in add if each.id.kind != "compiled"]) == ()
+    assert "conformance.suites.ops.warm" not in get("ops").preload
+
+
 def test_identities_carry_their_parsed_parts_and_no_device(full):
     by_key = {each.key: each.id for each in full}
     found = by_key["ops::backward::div.floor_rounding::float32"]
