@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance import summary
+from conformance.cli import stale
 from conformance.errors import ConformanceError, StoreError
 from conformance.outcomes import Outcome
 from conformance.plan import PlannedTest
@@ -29,7 +30,7 @@ def remark(line: str) -> None:
 def show(done: Summary, form: str) -> None:
     """Print a run in the form asked for."""
     if form == "json":
-        click.echo(summary.json(done.document()))
+        click.echo(summary.json(done.document() | stale.document(done)))
     elif form == "ndjson":
         for each in done.results:
             click.echo(summary.json(summary.line_of(each, simulated=done.header.simulated)))
@@ -42,8 +43,8 @@ def _show_table(done: Summary) -> None:
     if done.header.simulated:
         console.print(Text(SIMULATION, style="bold"))
     console.print(table(summary.by_kind(done.results), f"run {done.header.run} on {done.header.target}"))
-    for line in figures(done):
-        console.print(Text(line))
+    for line in (*figures(done), *stale.lines(done)):
+        console.print(Text(line), soft_wrap=True)
 
 
 def table(rows: dict[str, Counter[Outcome]], title: str) -> Table:
