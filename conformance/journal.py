@@ -6,17 +6,20 @@ what a killed process leaves; it is passed over.
 
 import os
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
+from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
 import msgspec
 
-from conformance.outcomes import Attempt, Outcome, RanOn, Source, Stage
+from conformance.outcomes import Attempt, Outcome, RanOn, Reached, Source, Stage
 
 LONGEST_DETAIL = 16_384
 LONGEST_MESSAGE = 1_000
+LONGEST_NAME = 200
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="begin"):
@@ -39,7 +42,7 @@ class Staged(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="stag
 class End(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="end", omit_defaults=True):
     """An attempt ended: outcome, rule, ran_on, stage, seconds, message, cause, code, fallback ops, detail.
 
-    `w` is who in PyTorch decided it, and where.
+    `w` is who in PyTorch decided it, and where; `u` names the Reach record with the ops that it took.
     """
 
     t: str
@@ -56,6 +59,7 @@ class End(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="end", o
     f: tuple[str, ...] = ()
     x: str = ""
     w: Source | None = None
+    u: str = ""
 
     def attempt(self) -> Attempt:
         """The attempt that this record tells of."""
@@ -63,6 +67,14 @@ class End(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="end", o
             outcome=self.o, rule=self.r, ran_on=self.on, stage=self.s, seconds=self.d, message=self.m,
             cause=self.c, code=self.k, fallback_ops=self.f, detail=self.x, source=self.w,
         )  # fmt: skip
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="reach", omit_defaults=True):
+    """A set of ops that tests took, under the trackers' names; `u` is a hash of it, written once a journal."""
+
+    u: str
+    ran: tuple[str, ...] = ()
+    fell: tuple[str, ...] = ()
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="session"):
@@ -76,17 +88,27 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="ses
     why: str = ""
 
 
-Record = Begin | Staged | End | Session
+Record = Begin | Staged | End | Reach | Session
 
 
-def end_record(key: str, number: int, attempt: Attempt) -> End:
-    """The record of an attempt, texts cut to what a journal keeps."""
+def end_record(key: str, number: int, attempt: Attempt, reach: str = "") -> End:
+    """The record of an attempt, texts cut to what a journal keeps; `reach` is the `u` of its Reach record."""
     return End(
         t=key, n=number, at=time.time(), o=attempt.outcome, r=attempt.rule, on=attempt.ran_on, s=attempt.stage,
         d={phase: round(seconds, 6) for phase, seconds in attempt.seconds.items()},
         m=clean(attempt.message, LONGEST_MESSAGE), c=clean(attempt.cause, LONGEST_MESSAGE), k=attempt.code,
         f=tuple(sorted(attempt.fallback_ops)), x=clean(attempt.detail, LONGEST_DETAIL), w=_cleaned(attempt.source),
+        u=reach,
     )  # fmt: skip
+
+
+def reach_record(reached: Reached) -> Reach:
+    """The record of a set of ops, the same for equal ones."""
+    ran, fell = (
+        tuple(sorted(clean(name, LONGEST_NAME) for name in names)) for names in (reached.executed, reached.fallback)
+    )
+    whole = "\n".join((*ran, "", *fell)).encode()
+    return Reach(u=urlsafe_b64encode(blake2b(whole, digest_size=9).digest()).decode(), ran=ran, fell=fell)
 
 
 def _cleaned(source: Source | None) -> Source | None:
@@ -119,6 +141,7 @@ class Journal:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._encoder = msgspec.json.Encoder()
         self._synced = 0.0
+        self._reached: dict[Reached, str] = {}
         self._write(Session(state="opened", at=time.time()))
 
     def __enter__(self) -> Self:
@@ -139,9 +162,19 @@ class Journal:
 
     def end(self, key: str, attempt: Attempt, number: int = 1) -> None:
         """Record how an attempt ended."""
-        self._write(end_record(key, number, attempt))
+        self._write(end_record(key, number, attempt, self._reach(attempt.reached)))
         if self._ended is not None:
             self._ended(attempt.outcome)
+
+    def _reach(self, reached: Reached | None) -> str:
+        """The name of a set of ops, which is written when it is new here."""
+        if reached is None:
+            return ""
+        if reached not in self._reached:
+            made = reach_record(reached)
+            self._write(made)
+            self._reached[reached] = made.u
+        return self._reached[reached]
 
     def note(self, state: str, why: str = "") -> None:
         """Record what befell the process itself."""
@@ -188,6 +221,14 @@ def ends(data: bytes) -> list[End]:
     return _parse(b"\n".join(lines), _END_DECODER)
 
 
+def reaches(data: bytes) -> list[Reach]:
+    """The sets of ops among the records of one journal."""
+    lines = [line for line in data.split(b"\n") if line.startswith(_REACH)]
+    return _parse(b"\n".join(lines), _REACH_DECODER)
+
+
+_REACH = b'{"e":"reach"'
+_REACH_DECODER: msgspec.json.Decoder[Reach] = msgspec.json.Decoder(Reach)
 _END = b'{"e":"end"'
 _END_DECODER: msgspec.json.Decoder[End] = msgspec.json.Decoder(End)
 _R = TypeVar("_R")

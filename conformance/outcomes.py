@@ -178,10 +178,19 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Reached:
+    """Names of the ops that ran on the device, and of those that ran on the CPU instead, as the trackers give them."""
+
+    executed: frozenset[str] = frozenset()
+    fallback: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Attempt:
     """What one attempt at a planned test came to. `seconds` maps Phase words to seconds.
 
-    `source` is upstream's side of a skip or an expected failure, None where upstream decided nothing.
+    `source` is upstream's side of a skip or an expected failure, None where upstream decided nothing. `reached` are
+    the ops that it took; None where nothing could tell, and in attempts read back from a journal.
     """
 
     outcome: Outcome
@@ -195,6 +204,7 @@ class Attempt:
     fallback_ops: tuple[str, ...] = ()
     detail: str = ""
     source: Source | None = None
+    reached: Reached | None = None
 
 
 def settle(outcomes: Iterable[Outcome]) -> tuple[Outcome, bool]:

@@ -79,6 +79,7 @@ class Attempts:
 
     ended: dict[str, dict[int, journal.End]] = field(default_factory=dict)
     open: dict[str, tuple[int, Stage]] = field(default_factory=dict)
+    reach: dict[str, journal.Reach] = field(default_factory=dict)
 
     def add(self, records: Iterable[journal.Record]) -> None:
         """Take the records of one journal, in order. A test that is open when its process closes was interrupted."""
@@ -93,6 +94,8 @@ class Attempts:
                 case journal.End(t=key, n=number):
                     self.open.pop(key, None)
                     self.ended.setdefault(key, {})[number] = record
+                case journal.Reach(u=name):
+                    self.reach[name] = record
                 case journal.Session(state="closed"):
                     for key in here:
                         self.open.pop(key, None)

@@ -10,7 +10,7 @@ import pytest
 
 from conformance import journal
 from conformance.journal import Begin, End, Follower, Journal, Session, Staged
-from conformance.outcomes import Attempt, Outcome, RanOn, Stage
+from conformance.outcomes import Attempt, Outcome, RanOn, Reached, Stage
 
 HOSTILE = "\x1b[31m\0<script>\ud800'; drop table run; --\u202e\n=1+1"
 
@@ -42,6 +42,24 @@ def test_an_attempt_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert end.attempt() == attempt
     assert isinstance(closed, Session)
     assert closed.state == "closed"
+
+
+def test_a_set_of_ops_is_written_once_and_named_by_every_attempt_that_took_it(tmp_path: Path) -> None:
+    path = tmp_path / "w.jsonl"
+    took = Reached(executed=frozenset({"aten::sin", "aten::add.Tensor"}), fallback=frozenset({"x" * 999, HOSTILE}))
+    with Journal(path) as written:
+        written.end("a", Attempt(outcome=Outcome.PASS, reached=took))
+        written.end("b", Attempt(outcome=Outcome.FAIL, reached=Reached(executed=took.executed)))
+        written.end("c", Attempt(outcome=Outcome.PASS, reached=took))
+        written.end("d", Attempt(outcome=Outcome.PASS))
+    data = path.read_bytes()
+    first, second = journal.reaches(data)
+    assert [each.u for each in journal.ends(data)] == [first.u, second.u, first.u, ""]
+    assert first.u != second.u
+    assert first.ran == second.ran == ("aten::add.Tensor", "aten::sin")
+    assert len(first.fell) == 2
+    assert all(len(name) < journal.LONGEST_NAME + 100 and "\0" not in name for name in first.fell)
+    assert [each for each in journal.read(path) if isinstance(each, journal.Reach)] == [first, second]
 
 
 def test_hostile_text_is_kept_readable_and_never_breaks_a_line(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Final, Protocol
 
 from conformance.errors import UsageError
+from conformance.outcomes import Reached
 from conformance.registry import Registry
 
 
@@ -45,6 +46,9 @@ class Device(Protocol):
 
     def fallback_ops(self) -> frozenset[str]:
         """Names of the ops that ran on the CPU instead since `clear`."""
+
+    def reached(self) -> Reached | None:
+        """The ops of both trackers under the names that they give; None where these are no names of ops."""
 
     def compiled(self) -> tuple[Compiled, ...]:
         """The graphs compiled since `clear`."""

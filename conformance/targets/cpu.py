@@ -40,6 +40,9 @@ class Processor:
         """None: there is nowhere to fall back to."""
         return frozenset()
 
+    def reached(self) -> None:
+        """Nothing here tells ops apart."""
+
     def compiled(self) -> tuple[Compiled, ...]:
         """The graphs that dynamo captured since `clear`; they run eagerly, so compiling takes no time."""
         return tuple(_GRAPHS)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
+from conformance.outcomes import Reached
 from conformance.targets import Compiled
 
 TRACKERS: Final = ("clear_op_tracking", "get_executed_ops", "get_fallback_ops", "get_dynamo_metrics", "synchronize")
@@ -55,6 +56,12 @@ class TrackedDevice:
     def fallback_ops(self) -> frozenset[str]:
         """Names of the ops that ran on the CPU instead since `clear`."""
         return frozenset(qualified(name) for name in self.backend.get_fallback_ops())
+
+    def reached(self) -> Reached:
+        """The names of both trackers, overloads kept where they have them."""
+        return Reached(
+            executed=frozenset(self.backend.get_executed_ops()), fallback=frozenset(self.backend.get_fallback_ops())
+        )
 
     def compiled(self) -> tuple[Compiled, ...]:
         """The graphs compiled since `clear`."""

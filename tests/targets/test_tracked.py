@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from conformance.outcomes import Reached
 from conformance.targets import Compiled
 from conformance.targets.tracked import TrackedDevice, compiled_graph, qualified
 
@@ -27,6 +28,7 @@ def test_trackers_are_read_as_sets() -> None:
     read = device(get_executed_ops=lambda: ["aten::add", "add"], get_fallback_ops=lambda: {"aten::sin.out"})
     assert read.executed_ops() == {"aten::add"}
     assert read.fallback_ops() == {"aten::sin"}
+    assert read.reached() == Reached(executed=frozenset({"aten::add", "add"}), fallback=frozenset({"aten::sin.out"}))
 
 
 FULL = {"graph_name": "g", "num_nodes": 3, "lowering_time": 0.25, "compile_time": 1.5}

@@ -65,12 +65,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
 
 // Newline-joined into `buffer` as far as it goes; the bytes needed are returned.
 template <class Wanted>
-size_t names(char* buffer, size_t capacity, Wanted wanted) {
+size_t names(char* buffer, size_t capacity, std::string Op::*name, Wanted wanted) {
   auto& p = policy();
   std::lock_guard<std::mutex> held(p.lock);
   std::string all;
   for (const auto& op : p.ops)
-    if (wanted(op)) all += op.name + "\n";
+    if (wanted(op)) all += op.*name + "\n";
   std::memcpy(buffer, all.data(), std::min(capacity, all.size()));
   return all.size();
 }
@@ -84,15 +84,17 @@ extern "C" {
 void neuronsim_clear() { ++policy().clearing; }
 
 size_t neuronsim_executed(char* buffer, size_t capacity) {
-  return neuronsim::names(buffer, capacity, [](const auto& op) { return op.executed == policy().clearing; });
+  return neuronsim::names(buffer, capacity, &neuronsim::Op::full,
+                          [](const auto& op) { return op.executed == policy().clearing; });
 }
 
 size_t neuronsim_fell_back(char* buffer, size_t capacity) {
-  return neuronsim::names(buffer, capacity, [](const auto& op) { return op.fell_back == policy().clearing; });
+  return neuronsim::names(buffer, capacity, &neuronsim::Op::full,
+                          [](const auto& op) { return op.fell_back == policy().clearing; });
 }
 
 size_t neuronsim_known(char* buffer, size_t capacity) {
-  return neuronsim::names(buffer, capacity, [](const auto&) { return true; });
+  return neuronsim::names(buffer, capacity, &neuronsim::Op::name, [](const auto&) { return true; });
 }
 
 void neuronsim_forget_rules() { policy().table.clear(); }

@@ -32,6 +32,7 @@ using Hook = int (*)(const char* op, uint64_t dtypes, double* amount, char* text
 
 struct Op {
   std::string name;  // aten::add_
+  std::string full;  // aten::add_.Tensor
   std::string base;  // add
   bool moves;        // views, allocation and transfer: no arithmetic, so neither tracked nor limited
   bool draws;        // draws random numbers without a generator argument
@@ -91,6 +92,7 @@ inline Op& op_of(const c10::OperatorHandle& handle) {
   if (auto found = p.by_name.find(full); found != p.by_name.end()) return *found->second;
   auto& op = p.ops.emplace_back();
   op.name = handle.operator_name().name;
+  op.full = full;
   op.base = base_of(op.name);
   op.moves = moves(handle.schema(), op.base);
   op.draws = handle.hasTag(at::Tag::nondeterministic_seeded) && !handle.schema().argumentIndexWithName("generator");

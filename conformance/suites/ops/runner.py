@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from conformance import classify, expectations
-from conformance.outcomes import Attempt, Outcome, RanOn, Stage, TestId
+from conformance.outcomes import Attempt, Outcome, RanOn, Reached, Stage, TestId
 from conformance.plan import PlannedTest
 from conformance.suites import Bench
 from conformance.suites.ops import catalogue
@@ -20,6 +20,7 @@ from conformance.suites.ops.kinds import KINDS, Case
 from conformance.suites.ops.quiet import quiet
 from conformance.suites.ops.trial import ReferenceFailedError, Trial
 from conformance.targets import Device
+from conformance.targets.tracked import qualified
 
 
 @cache
@@ -132,8 +133,14 @@ def _place(trial: Trial) -> RanOn:
 def _ended(trial: Trial, outcome: Outcome, rule: str, message: str = "") -> Attempt:
     return Attempt(
         outcome=outcome, rule=rule, ran_on=RanOn.NONE, stage=trial.stage, seconds=dict(trial.seconds),
-        message=message, fallback_ops=tuple(sorted(trial.fallback)),
+        message=message, fallback_ops=tuple(sorted(set(map(qualified, trial.fallback)))), reached=_reached(trial),
     )  # fmt: skip
+
+
+def _reached(trial: Trial) -> Reached | None:
+    if not trial.names_ops:
+        return None
+    return Reached(executed=frozenset(trial.executed), fallback=frozenset(trial.fallback))
 
 
 def _located(trial: Trial, message: str) -> str:

@@ -57,6 +57,7 @@ class Trial:
     seconds: dict[str, float] = field(default_factory=dict)
     executed: set[str] = field(default_factory=set)
     fallback: set[str] = field(default_factory=set)
+    names_ops: bool = False
     outputs_on_device: bool = True
     computes: bool = False
     made: int = 0
@@ -122,8 +123,18 @@ class Trial:
             return self.timed(phase, lambda: self._run(call))
         finally:
             with suppress(Exception):
-                self.executed |= self.device.executed_ops()
-                self.fallback |= self.device.fallback_ops()
+                self._see()
+
+    def _see(self) -> None:
+        """Add what the trackers tell, under the names that they give."""
+        seen = self.device.reached()
+        if seen is None:
+            self.executed |= self.device.executed_ops()
+            self.fallback |= self.device.fallback_ops()
+            return
+        self.names_ops = True
+        self.executed |= seen.executed
+        self.fallback |= seen.fallback
 
     def _run(self, call: Thunk) -> Any:
         result = call()

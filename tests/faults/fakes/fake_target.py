@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.outcomes import Reached
 from conformance.targets import Check, Compiled
 
 STATE = "FAKE_STATE"
@@ -29,6 +30,9 @@ class FakeDevice:
 
     def fallback_ops(self) -> frozenset[str]:
         return frozenset()
+
+    def reached(self) -> Reached:
+        return Reached(executed=self.executed_ops(), fallback=self.fallback_ops())
 
     def compiled(self) -> tuple[Compiled, ...]:
         return ()

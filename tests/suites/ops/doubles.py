@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.outcomes import Attempt, TestId
+from conformance.outcomes import Attempt, Reached, TestId
 from conformance.suites.ops import catalogue, runner
 from conformance.suites.ops.kinds import KINDS
 from conformance.suites.ops.quiet import quiet
@@ -38,6 +38,9 @@ class Double:
 
     def fallback_ops(self) -> frozenset[str]:
         return self.falls_back
+
+    def reached(self) -> Reached:
+        return Reached(executed=self.executed_ops(), fallback=self.fallback_ops())
 
     def compiled(self) -> tuple[Compiled, ...]:
         return self.graphs

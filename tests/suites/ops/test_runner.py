@@ -142,7 +142,7 @@ def test_each_test_is_journalled_as_begin_stages_and_end(tmp_path):
     told = [
         (each.t.split("::")[1], each.s if isinstance(each, journal.Staged) else each.n)
         for each in records
-        if not isinstance(each, journal.Session)
+        if not isinstance(each, journal.Session | journal.Reach)
     ]
     assert told == [
         ("backward", 2), ("backward", "execute"), ("backward", "compare"), ("backward", "backward"), ("backward", 2),
