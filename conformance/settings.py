@@ -9,15 +9,20 @@ import platformdirs
 HOME = "CONFORMANCE_HOME"
 CACHE = "CONFORMANCE_CACHE"
 DATABASE = "DATABASE_URL"
+RULES = "CONFORMANCE_RULES"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    """home: runs and the embedded database; cache: what can be built again; database_url: "" means embedded."""
+    """home: runs and the embedded database; cache: what can be built again; database_url: "" means embedded.
+
+    rules: a file with rules for skips of one's own, None for none.
+    """
 
     home: Path
     cache: Path
     database_url: str
+    rules: Path | None = None
 
     @property
     def runs(self) -> Path:
@@ -29,4 +34,5 @@ def load() -> Settings:
     """Read the settings from the environment, with the platform's usual folders as defaults."""
     home = os.environ.get(HOME) or platformdirs.user_data_dir("neuron-conformance")
     cache = os.environ.get(CACHE) or platformdirs.user_cache_dir("neuron-conformance")
-    return Settings(home=Path(home), cache=Path(cache), database_url=os.environ.get(DATABASE, ""))
+    rules = Path(os.environ[RULES]) if os.environ.get(RULES) else None
+    return Settings(home=Path(home), cache=Path(cache), database_url=os.environ.get(DATABASE, ""), rules=rules)
