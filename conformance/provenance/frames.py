@@ -15,9 +15,19 @@ def skip_of(error: BaseException, tree: str) -> Skip:
     """What is known of a raised skip. `tree` is the folder of the test's file, with forward slashes."""
     code = _raising_code(error.__traceback__)
     return Skip(
-        origin=Origin.ELSEWHERE if code is None else origin_of(code.co_filename, tree),
+        origin=_without_code(error) if code is None else origin_of(code.co_filename, tree),
         reason=reason_of(error), function="" if code is None else code.co_qualname, turned=_turned(error),
     )  # fmt: skip
+
+
+def _without_code(error: BaseException) -> Origin:
+    """Nobody's code but unittest's: the test handed it its own skipTest, as a cleanup."""
+    trace = error.__traceback__
+    return Origin.BODY if trace is not None and "/unittest/case.py" in _file(trace) else Origin.ELSEWHERE
+
+
+def _file(trace: TracebackType) -> str:
+    return trace.tb_frame.f_code.co_filename.replace("\\", "/")
 
 
 def reason_of(error: BaseException) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from conformance.classify import Proof
-from conformance.outcomes import Stage
+from conformance.outcomes import Reached, Stage
 from conformance.plan import PlannedTest
 from conformance.provenance.rules import Skip
 
@@ -13,7 +13,8 @@ from conformance.provenance.rules import Skip
 class Seen:
     """One report of pytest: a phase of the test, or a subtest of it.
 
-    `word` is pytest's outcome; `foreseen` that pytest speaks of an expected failure (its `wasxfail`).
+    `word` is pytest's outcome; `foreseen` that pytest speaks of an expected failure (its `wasxfail`); `name` how a
+    subtest is told from the others of its test.
     """
 
     stage: Stage
@@ -21,6 +22,7 @@ class Seen:
     error: BaseException | None
     foreseen: str | None = None
     subtest: bool = False
+    name: str = ""
     text: str = ""
     printed: str = ""
 
@@ -40,6 +42,7 @@ class Evidence:
     """An error that only synchronising with the device brought up."""
     proof: Proof | None = None
     fallback: frozenset[str] = frozenset()
+    reached: Reached | None = None
     running: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
 

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
+from _pytest.subtests import SubtestReport
 
 from conformance import classify
 from conformance.journal import Journal
@@ -17,6 +19,7 @@ from conformance.pytest_hooks.graphs import Graphs
 from conformance.pytest_hooks.identity import tree_of
 from conformance.pytest_hooks.planning import PLANNED, function_of
 from conformance.pytest_hooks.streams import KeptOpen
+from conformance.pytest_hooks.subtests import named
 from conformance.pytest_hooks.verdict import class_teardown_failed, judged
 from conformance.pytest_hooks.watch import Watch
 from conformance.targets import Device
@@ -25,8 +28,13 @@ _STAGES: Final = {"setup": Stage.SETUP, "call": Stage.EXECUTE, "teardown": Stage
 COVERAGE: Final = "coverage:"
 """Rules of coverage files begin with it; PyTorch's own decorators skip by themselves."""
 
-TOLD_BY_OUTCOME: Final = "ignore:.*(ran on the CPU|CPU fallback):UserWarning"
-"""The backend's warning that an op fell back: the outcome says it, and an ini file with `error` must not hide it."""
+FILTERS: Final = (
+    "ignore:.*(ran on the CPU|CPU fallback):UserWarning",
+    "default::pytest.PytestUnhandledThreadExceptionWarning",
+    "default::pytest.PytestUnraisableExceptionWarning",
+)
+"""The backend's warning that an op fell back, which the outcome tells; and warnings of a thread's end or of the garbage
+collector, which come in whatever test runs then. An ini file with `error` must make no failure of them."""
 
 
 class Recorder:
@@ -48,7 +56,8 @@ class Recorder:
 
     def start(self, config: pytest.Config) -> None:
         """Begin to record the tests of a session."""
-        config.addinivalue_line("filterwarnings", TOLD_BY_OUTCOME)
+        for each in FILTERS:
+            config.addinivalue_line("filterwarnings", each)
         config.pluginmanager.register(self, "conformance-recorder")
         config.pluginmanager.register(KeptOpen(), "conformance-streams")
         self._watch.start()
@@ -76,7 +85,7 @@ class Recorder:
         finally:
             self._open = None
         self._end_stray_child()
-        self._journal.end(planned.key, judged(evidence), number)
+        self._journal.end(planned.key, replace(judged(evidence), reached=evidence.reached), number)
         self.left_open = ""
         self.ended.add(planned.key)
         if class_teardown_failed(evidence):
@@ -121,7 +130,7 @@ class Recorder:
         try:
             self._device.synchronize()
             executed, fallback = self._device.executed_ops(), self._device.fallback_ops()
-            compiled = self._device.compiled()
+            evidence.reached, compiled = self._device.reached(), self._device.compiled()
         except Exception as error:
             evidence.late = error
             return
@@ -157,6 +166,14 @@ class Recorder:
             if seen.word == "skipped" and seen.foreseen is None and not waiting and not seen.subtest:
                 evidence.skips.append(self._skip(item, error, seen.stage))
         return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Name the subtest that was seen last: its parameters are told only after its report is made."""
+        if self._open is None or not isinstance(report, SubtestReport):
+            return
+        seen = self._open[1].seen
+        if seen and seen[-1].subtest:
+            seen[-1] = named(seen[-1], report)
 
     def _skip(self, item: pytest.Item, error: BaseException | None, stage: Stage) -> Skip:
         cls = getattr(item, "cls", None)

@@ -11,6 +11,7 @@ from conformance.classify import Verdict
 from conformance.outcomes import BADNESS, Attempt, Outcome, RanOn, Stage
 from conformance.plan import Decision
 from conformance.provenance.rules import NO_RULE, Origin, Skip, explain
+from conformance.pytest_hooks import subtests
 from conformance.pytest_hooks.evidence import Evidence, Seen
 from conformance.pytest_hooks.planning import SWALLOWED
 
@@ -115,11 +116,28 @@ def _failure(failures: list[tuple[Seen, Verdict]], evidence: Evidence) -> Attemp
     seen, found = infra[0] if infra else max(failures, key=lambda each: BADNESS[each[1].outcome])
     if evidence.planned.expected and evidence.planned.expected.rule == SWALLOWED and _NOT_FAILED in found.message:
         return Attempt(outcome=Outcome.XPASS, rule=SWALLOWED, ran_on=_where(evidence), stage=seen.stage)
+    counted = subtests.counted(failures, evidence.seen)
     printed = f"\n{seen.printed}" if seen.printed else ""
     return Attempt(
-        outcome=found.outcome, rule=found.rule, ran_on=_where(evidence), stage=seen.stage, message=found.message,
-        cause=found.cause, code=found.code, detail=found.detail + printed,
+        outcome=found.outcome, rule=found.rule, ran_on=_where(evidence), stage=stage_of(seen), cause=found.cause,
+        message=f"{counted}\n{found.message}" if counted else found.message, code=found.code,
+        detail=subtests.detailed(failures) if counted else found.detail + printed,
     )  # fmt: skip
+
+
+_UNITTEST_STAGES: Final = {"_callSetUp": Stage.SETUP, "_callTearDown": Stage.TEARDOWN, "_callCleanup": Stage.TEARDOWN}
+"""unittest's own frames: it sets up and tears down inside what pytest calls the test's body."""
+
+
+def stage_of(seen: Seen) -> Stage:
+    """Where a failure was raised."""
+    trace = seen.error.__traceback__ if seen.error is not None else None
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_name in _UNITTEST_STAGES and code.co_filename.endswith("case.py"):
+            return _UNITTEST_STAGES[code.co_name]
+        trace = trace.tb_next
+    return seen.stage
 
 
 def _foreseen(evidence: Evidence) -> Attempt:
@@ -179,7 +197,7 @@ def _right(evidence: Evidence) -> Attempt:
     proof = evidence.proof
     attempt = Attempt(outcome=proof.outcome, rule=proof.rule, ran_on=proof.ran_on, stage=Stage.EXECUTE)
     left_out = _reasons(evidence.seen)
-    if left_out and attempt.outcome is Outcome.PASS:
+    if left_out and (attempt.outcome is Outcome.PASS or proof.rule == "nothing-executed"):
         return replace(attempt, outcome=Outcome.UNPROVEN, rule="subtest-skipped", message=left_out)
     return attempt
 

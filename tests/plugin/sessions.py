@@ -25,6 +25,13 @@ class Session:
         """Every planned test by its class and name."""
         return {each.test.key.split("::", 2)[2]: each for each in record.read_results(self.folder)}
 
+    def by_file(self) -> dict[str, Result]:
+        """Every planned test by its file, class and name."""
+        return {
+            f"{each.test.id.file.rpartition('/')[2]}::{each.test.id.cls}::{each.test.id.name}": each
+            for each in record.read_results(self.folder)
+        }
+
 
 def environment(home: Path) -> dict[str, str]:
     """The variables of a child: a home of its own, nothing of a surrounding pytest."""
