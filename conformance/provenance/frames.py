@@ -4,6 +4,7 @@ import unittest
 from pathlib import PurePosixPath
 from types import CodeType, TracebackType
 
+from conformance.provenance.entries import placed
 from conformance.provenance.rules import Origin, Skip
 
 _MESSENGERS = ("/unittest/case.py", "/_pytest/", "/pluggy/", "/contextlib.py")
@@ -13,10 +14,13 @@ _BACKEND = ("/torch_neuronx/", "/conformance/simulator/", "/conformance/pytest_h
 
 def skip_of(error: BaseException, tree: str) -> Skip:
     """What is known of a raised skip. `tree` is the folder of the test's file, with forward slashes."""
-    code = _raising_code(error.__traceback__)
+    raised = _raised(error.__traceback__)
+    if raised is None:
+        return Skip(origin=_without_code(error), reason=reason_of(error), turned=_turned(error))
+    code, line = raised
     return Skip(
-        origin=_without_code(error) if code is None else origin_of(code.co_filename, tree),
-        reason=reason_of(error), function="" if code is None else code.co_qualname, turned=_turned(error),
+        origin=origin_of(code.co_filename, tree), reason=reason_of(error), function=code.co_qualname,
+        turned=_turned(error), where=placed(code.co_filename, line),
     )  # fmt: skip
 
 
@@ -47,14 +51,14 @@ def origin_of(file: str, tree: str) -> Origin:
     return Origin.BODY if PurePosixPath(path).is_relative_to(tree) else Origin.ELSEWHERE
 
 
-def _raising_code(trace: TracebackType | None) -> CodeType | None:
-    """The innermost code that is not unittest's or pytest's way to raise a skip; pytest's marker check counts."""
-    found: CodeType | None = None
+def _raised(trace: TracebackType | None) -> tuple[CodeType, int] | None:
+    """The innermost code, and its line, that is not unittest's or pytest's way to raise; its marker check counts."""
+    found: tuple[CodeType, int] | None = None
     while trace is not None:
         code = trace.tb_frame.f_code
         file = code.co_filename.replace("\\", "/")
         if "/_pytest/skipping.py" in file or not any(part in file for part in _MESSENGERS):
-            found = code
+            found = code, trace.tb_lineno
         trace = trace.tb_next
     return found
 

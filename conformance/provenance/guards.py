@@ -7,11 +7,14 @@ table is not foreseen, and its skip is explained by the frame that raises it.
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import FunctionType, MappingProxyType
 from typing import Any, Final
 
+from conformance.outcomes import Source
+from conformance.plan import Expected
+from conformance.provenance import entries
 from conformance.provenance.rules import Origin, Skip
 
 LONGEST_CHAIN = 200
@@ -89,21 +92,64 @@ GUARDS: Final[Mapping[str, Callable[[Guarded], str | None]]] = MappingProxyType(
 )
 """Wrapper by qualified name -> the reason with which it will skip, None when it lets the test through."""
 
+SWALLOWED: Final = "upstream:expected-failure-swallowed"
+"""Rule of tests whose failure PyTorch's own expectedFailure swallows."""
+
 EXPECTED_FAILURE: Final = "expectedFailure.__call__.<locals>.efail_fn"
 """PyTorch's own expectedFailure: it swallows the failure, so that unittest sees a pass."""
 
 
 def foreseen(cls: Any, function: Any, device: str) -> Skip | None:
     """The skip that will end this test, unless its set-up ends it first; None when nothing on it skips."""
-    if getattr(cls, "__unittest_skip__", False):
-        return Skip(origin=Origin.DECORATOR, reason=_why(cls))
+    if (on_class := class_skip(cls)) is not None:
+        return on_class
     if getattr(function, "__unittest_skip__", False):
-        return Skip(origin=decorated_by(cls, function), reason=_why(function))
+        return decorated(cls, function, _why(function))
     for name, closure in wrappers(function):
         guard = GUARDS.get(name)
         reason = guard(Guarded(closure=closure, cls=cls, device=device)) if guard else None
         if reason is not None:
-            return Skip(origin=Origin.GATE, reason=reason, function=name)
+            return Skip(origin=Origin.GATE, reason=reason, function=name, where=entries.place_of(function))
+    return None
+
+
+def class_skip(cls: Any) -> Skip | None:
+    """The skip of a decorator on the whole class; None when there is none."""
+    if not getattr(cls, "__unittest_skip__", False):
+        return None
+    return Skip(origin=Origin.DECORATOR, reason=_why(cls), entry="skip, on the class")
+
+
+def applied(skip: Skip, function: Any) -> Skip:
+    """A skip that one of the guards here raised is placed where the guard was put on the test, not in the harness."""
+    if skip.origin is not Origin.GATE or skip.function not in GUARDS:
+        return skip
+    return replace(skip, where=entries.place_of(function))
+
+
+def decorated(cls: Any, function: Any, reason: str) -> Skip:
+    """The skip of a decorator of unittest: that of the test's own OpInfo entry, or one in the test file."""
+    entry = entries.entry_of(cls, function, entries.SKIP, reason)
+    if entry is not None:
+        return Skip(origin=Origin.OPINFO, reason=reason, entry=entry.text, where=entry.where)
+    return Skip(origin=Origin.DECORATOR, reason=reason, entry=entries.SKIP, where=entries.place_of(function))
+
+
+def foreseen_failure(cls: Any, function: Any, device: str) -> Expected | None:
+    """The failure that upstream's decorators foresee: an OpInfo entry's, the test file's, or PyTorch's own kind."""
+    if getattr(cls, "__unittest_expecting_failure__", False):
+        text = f"{entries.EXPECTED_FAILURE}, on the class"
+        return Expected(rule="upstream:expected-failure", source=Source(who=Origin.DECORATOR, code=text))
+    if getattr(function, "__unittest_expecting_failure__", False):
+        entry = entries.entry_of(cls, function, entries.EXPECTED_FAILURE)
+        if entry is not None:
+            source = Source(who=Origin.OPINFO, code=entry.text, where=entry.where)
+            return Expected(rule="upstream:opinfo-expected-failure", source=source)
+        source = Source(who=Origin.DECORATOR, code=entries.EXPECTED_FAILURE, where=entries.place_of(function))
+        return Expected(rule="upstream:expected-failure", source=source)
+    if swallows_failure(function, device, entries.parameters(function).get("dtype")):
+        source = Source(who=Origin.GATE, code=EXPECTED_FAILURE, where=entries.place_of(function))
+        return Expected(rule=SWALLOWED, source=source)
     return None
 
 
@@ -143,30 +189,6 @@ def _closure(function: FunctionType) -> Mapping[str, Any]:
         except ValueError:  # the cell is still empty
             continue
     return found
-
-
-def parameters(function: Any) -> Mapping[str, Any]:
-    """What PyTorch's instantiation gave the test: op, dtype, device and the rest; empty for other tests."""
-    for default in reversed(getattr(function, "__defaults__", None) or ()):
-        if isinstance(default, dict):
-            return default
-    return {}
-
-
-def decorated_by(cls: Any, function: Any) -> Origin:
-    """Whether a decorator came from the OpInfo entry of the test's op or from the test file."""
-    op = parameters(function).get("op")
-    return Origin.OPINFO if op is not None and _opinfo_decorates(op, cls, function) else Origin.DECORATOR
-
-
-def _opinfo_decorates(op: Any, cls: Any, function: Any) -> bool:
-    given = parameters(function)
-    generic = cls.__name__.removesuffix(str(getattr(cls, "device_type", "")).upper())
-    try:
-        active = op.get_decorators(generic, function.__name__, cls.device_type, given.get("dtype"), dict(given))
-    except (AttributeError, TypeError):
-        return False
-    return any(getattr(each, "__name__", "") in ("expectedFailure", "decorator") for each in active)
 
 
 def _why(decorated: Any) -> str:

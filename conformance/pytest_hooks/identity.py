@@ -13,19 +13,14 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from conformance.outcomes import TestId
-from conformance.provenance.guards import parameters
+from conformance.provenance.entries import parameters
+from conformance.pytest_hooks.names import DTYPE_TAIL, parse
 
 SUITE: Final = "upstream"
 MODULE: Final = "<module>"
 """Name of the one planned test that stands for a file none of whose tests could be collected."""
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
-_DTYPES = (
-    "float8_e4m3fnuz|float8_e4m3fn|float8_e5m2fnuz|float8_e5m2|float8_e8m0fnu|float4_e2m1fn_x2|bfloat16|float16|float32"
-    "|float64|complex32|complex64|complex128|uint8|uint16|uint32|uint64|int8|int16|int32|int64|bool|quint8|qint8|qint32"
-    "|quint4x2|quint2x4"
-)
-_DTYPE_TAIL = rf"(?P<dtypes>(?:_(?:{_DTYPES}))*)"
 
 
 def file_of(path: PurePath) -> str:
@@ -86,7 +81,7 @@ def without_device(name: str, device: str, given: Mapping[str, Any]) -> tuple[st
     if not names:
         return name, ""
     dtypes = dtype_words(given)
-    tail = re.escape("".join(f"_{each}" for each in dtypes)) if dtypes else _DTYPE_TAIL
+    tail = re.escape("".join(f"_{each}" for each in dtypes)) if dtypes else DTYPE_TAIL
     found = re.fullmatch(rf"(?P<head>.*)_(?:{names})(?P<rest>{tail})", name)
     if found is None:
         return name, "_".join(dtypes)
@@ -98,3 +93,9 @@ def dtype_words(given: Mapping[str, Any]) -> tuple[str, ...]:
     one, several = given.get("dtype"), given.get("dtypes")
     found = several if isinstance(several, list | tuple) else [one]
     return tuple(str(each).removeprefix("torch.") for each in found if each is not None)
+
+
+__all__ = [
+    "MODULE", "SUITE", "class_without_device", "dtype_words", "file_of", "identify", "module_id", "parse", "tree_of",
+    "without_device",
+]  # fmt: skip

@@ -13,15 +13,13 @@ import pytest
 from conformance.outcomes import Outcome, TestId
 from conformance.plan import Decision, Expected, PlannedTest
 from conformance.provenance import guards
+from conformance.provenance.entries import parameters
 from conformance.provenance.frames import skip_of
 from conformance.provenance.rules import Origin, Skip, explain
 from conformance.pytest_hooks import identity
 
 PLANNED: Final = pytest.StashKey[PlannedTest]()
 """The planned test of an item."""
-
-SWALLOWED: Final = "upstream:expected-failure-swallowed"
-"""Rule of tests whose failure PyTorch's own expectedFailure swallows."""
 
 
 class Coverage(Protocol):
@@ -67,23 +65,14 @@ class Planner:
         decided, probed = (None, None) if skip else (self.coverage.decide(test), self.coverage.probed(test))
         if skip and self.settle and not own_set_up(item):
             outcome, rule = explain(skip)
-            decided = Decision(outcome=outcome, rule=rule, reason=skip.reason)
-        expected = self.expected(cls, function) or (None if probed else self.coverage.expect(test))
+            decided = Decision(outcome=outcome, rule=rule, reason=skip.reason, source=skip.source)
+        foreseen = guards.foreseen_failure(cls, function, self.device)
+        expected = foreseen or (None if probed else self.coverage.expect(test))
         definition = define(function, test.dtype) if self.definitions else ""
         where = str(item.path) if self.definitions else ""
         return PlannedTest(
             id=test, definition=definition, decided=decided, expected=expected, probed=probed, where=where
         )
-
-    def expected(self, cls: Any, function: Any) -> Expected | None:
-        """The failure that upstream's decorators foresee."""
-        if getattr(cls, "__unittest_expecting_failure__", False):
-            return Expected(rule="upstream:expected-failure")
-        if getattr(function, "__unittest_expecting_failure__", False):
-            opinfo = guards.decorated_by(cls, function) is Origin.OPINFO
-            return Expected(rule="upstream:opinfo-expected-failure" if opinfo else "upstream:expected-failure")
-        given = guards.parameters(function).get("dtype")
-        return Expected(rule=SWALLOWED) if guards.swallows_failure(function, self.device, given) else None
 
 
 def function_of(item: pytest.Item) -> Any:
@@ -137,7 +126,7 @@ def _closed_over(function: Any, name: str) -> Any:
 def define(function: Any, dtype: str) -> str:
     """A hash over what a test is: its source, the OpInfo that it was made for and its dtype."""
     inner = inspect.unwrap(function) if function is not None else None
-    code, op = getattr(inner, "__code__", None), guards.parameters(function).get("op")
+    code, op = getattr(inner, "__code__", None), parameters(function).get("op")
     whole = hashlib.blake2b(digest_size=12)
     for part in ("" if code is None else _source(code), "" if op is None else _op(op), dtype):
         whole.update(part.encode("utf-8", "surrogatepass") + b"\0")
@@ -167,12 +156,12 @@ def without_tests(
         if error is not None:
             skip = replace(skip_of(error, identity.tree_of(collector.path)), origin=Origin.MODULE)
         outcome, rule = explain(skip)
-        reason = skip.reason
+        reason, source = skip.reason, skip.source
     else:
-        outcome, rule = Outcome.ERROR, "collection"
+        outcome, rule, source = Outcome.ERROR, "collection", None
         real = None if error is None else error.__cause__ or error
         reason = str(report.longrepr) if real is None else f"{type(real).__name__}: {real}"
-    decided = Decision(outcome=outcome, rule=rule, reason=reason[:1_000])
+    decided = Decision(outcome=outcome, rule=rule, reason=reason[:1_000], source=source)
     where = str(collector.path)
     test = identity.module_id(collector.path, classes_of(collector))
     return PlannedTest(id=test, definition="", decided=decided, where=where)

@@ -177,8 +177,8 @@ class Recorder:
 
     def _skip(self, item: pytest.Item, error: BaseException | None, stage: Stage) -> Skip:
         cls = getattr(item, "cls", None)
-        if stage is Stage.SETUP and getattr(cls, "__unittest_skip__", False):
-            return Skip(origin=Origin.DECORATOR, reason=str(getattr(cls, "__unittest_skip_why__", "")))
+        if stage is Stage.SETUP and (on_class := guards.class_skip(cls)) is not None:
+            return on_class
         if error is None:
             return Skip(origin=Origin.ELSEWHERE, reason="")
         return skip_of(error, tree_of(item.path))
@@ -193,10 +193,9 @@ class Recorder:
         elif what == "xpass":
             evidence.unexpected_success = True
         elif what == "skip" and error is not None:
-            evidence.skips.append(skip_of(error, tree_of(item.path)))
+            evidence.skips.append(guards.applied(skip_of(error, tree_of(item.path)), function_of(item)))
         elif what == "skip":
-            origin = guards.decorated_by(getattr(item, "cls", None), function_of(item))
-            evidence.skips.append(Skip(origin=origin, reason=text))
+            evidence.skips.append(guards.decorated(getattr(item, "cls", None), function_of(item), text))
 
     def _evidence(self, item: pytest.Item) -> Evidence | None:
         if self._open is None or self._open[0] is not item:

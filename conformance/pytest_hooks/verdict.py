@@ -8,15 +8,18 @@ import pytest
 
 from conformance import classify
 from conformance.classify import Verdict
-from conformance.outcomes import BADNESS, Attempt, Outcome, RanOn, Stage
+from conformance.outcomes import BADNESS, Attempt, Outcome, RanOn, Source, Stage
 from conformance.plan import Decision
+from conformance.provenance.guards import SWALLOWED
 from conformance.provenance.rules import NO_RULE, Origin, Skip, explain
 from conformance.pytest_hooks import subtests
 from conformance.pytest_hooks.evidence import Evidence, Seen
-from conformance.pytest_hooks.planning import SWALLOWED
 
 UNREADABLE: Final = "unreadable"
 """Rule of tests whose exceptions or reasons cannot be read."""
+
+_XFAIL_CALL: Final = "upstream:xfail-call"
+"""Rule of tests that called pytest.xfail."""
 
 _TIMED_OUT: Final = ("Timeout (>", "Timeout >")
 """How pytest-timeout words the failure that it raises in a test."""
@@ -51,7 +54,20 @@ def attempt_of(evidence: Evidence) -> Attempt:
     expected = evidence.planned.expected
     if expected is not None and expected.rule != SWALLOWED and not _settled(evidence):
         attempt = classify.apply_expected(attempt, expected)
-    return replace(attempt, seconds=evidence.seconds, fallback_ops=tuple(sorted(evidence.fallback)))
+    ops = tuple(sorted(evidence.fallback))
+    return replace(
+        attempt, seconds=evidence.seconds, fallback_ops=ops, source=attempt.source or _foresaw(attempt, evidence)
+    )
+
+
+def _foresaw(attempt: Attempt, evidence: Evidence) -> Source | None:
+    """Who foresaw the failure."""
+    if attempt.outcome not in (Outcome.XFAIL, Outcome.XPASS):
+        return None
+    if evidence.planned.expected is not None:
+        return evidence.planned.expected.source
+    called = attempt.rule == _XFAIL_CALL
+    return Source(who=Origin.BODY if called else Origin.MARKER, code="pytest.xfail" if called else "pytest.mark.xfail")
 
 
 def _settled(evidence: Evidence) -> bool:
@@ -154,7 +170,7 @@ def _foreseen(evidence: Evidence) -> Attempt:
     error = evidence.expected_failure or told.error
     if error is None or isinstance(error, pytest.xfail.Exception):
         message = told.foreseen or ""
-        rule = rule if evidence.planned.expected else "upstream:xfail-call"
+        rule = rule if evidence.planned.expected else _XFAIL_CALL
         return Attempt(
             outcome=Outcome.XFAIL, rule=rule, ran_on=_where(evidence), stage=told.stage, message=message, cause=message
         )  # fmt: skip
@@ -178,7 +194,9 @@ def _unseen(seen: Seen) -> Skip:
 
 
 def _decided(decision: Decision) -> Attempt:
-    return Attempt(outcome=decision.outcome, rule=decision.rule, ran_on=RanOn.NONE, message=decision.reason)
+    return Attempt(
+        outcome=decision.outcome, rule=decision.rule, ran_on=RanOn.NONE, message=decision.reason, source=decision.source
+    )  # fmt: skip
 
 
 def _skipped(skip: Skip, stage: Stage) -> Attempt:
@@ -186,7 +204,9 @@ def _skipped(skip: Skip, stage: Stage) -> Attempt:
     before = skip.origin not in (Origin.BODY, Origin.BACKEND, Origin.ELSEWHERE)
     stage = Stage.SETUP if before else stage
     note = f" (raised in {skip.function})" if rule == NO_RULE else ""
-    return Attempt(outcome=outcome, rule=rule, ran_on=RanOn.NONE, stage=stage, message=skip.reason + note)
+    return Attempt(
+        outcome=outcome, rule=rule, ran_on=RanOn.NONE, stage=stage, message=skip.reason + note, source=skip.source
+    )  # fmt: skip
 
 
 def _right(evidence: Evidence) -> Attempt:

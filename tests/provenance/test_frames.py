@@ -41,8 +41,9 @@ def last() -> None:
 
 def test_unittest_s_and_pytest_s_own_frames_are_passed_over() -> None:
     assert raised(Case("by_method").by_method) == Skip(
-        origin=Origin.BODY, reason="by method", function="Case.by_method"
-    )
+        origin=Origin.BODY, reason="by method", function="Case.by_method",
+        where=f"tests/provenance/test_frames.py:{Case.by_method.__code__.co_firstlineno + 1}",
+    )  # fmt: skip
     assert raised(lambda: pytest.skip("by function")).origin is Origin.BODY
     assert raised(lambda: pytest.importorskip("nowhere_at_all")).origin is Origin.BODY
 
