@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from conformance.cli import streams
+from conformance.entry import leaving_at_once
 from conformance.errors import ConformanceError, ExitCode
 
 COMMANDS: Final[Mapping[str, str]] = {
@@ -20,6 +21,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "repro": "conformance.cli.repro:repro",
     "ingest": "conformance.cli.ingest:ingest",
     "targets": "conformance.cli.targets:show_targets",
+    "expectations": "conformance.cli.expectations:expectations",
     "db": "conformance.cli.db:db",
 }
 """Command to where it is; commands of other packages arrive by the entry point group `conformance.commands`."""
@@ -34,10 +36,12 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
             module, _, function = COMMANDS[cmd_name].partition(":")
-            command: click.Command = getattr(import_module(module), function)
+            with leaving_at_once():
+                command: click.Command = getattr(import_module(module), function)
             return command
         for each in entry_points(group="conformance.commands", name=cmd_name):
-            plugged: click.Command = each.load()
+            with leaving_at_once():
+                plugged: click.Command = each.load()
             return plugged
         return None
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-_HEADER: Final = re.compile(r"^[ \t]*(?:\[\[[ \t]*(?P<section>\w+)[ \t]*\]\]|\[[^\[\]]+\])[ \t]*(?:#.*)?$")
+_HEADER: Final = re.compile(r"^[ \t]*(?:\[\[[ \t]*(?P<section>\w+)[ \t]*\]\]|\[[^\[\]]+\])[ \t]*(?:#.*)?\r?\n?$")
 _ID: Final = re.compile(r"^[ \t]*id[ \t]*=")
 _STRING: Final = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|#[^\n]*")
 
@@ -22,9 +22,14 @@ class Block:
     end: int
 
 
+def lines_of(text: str) -> list[str]:
+    """Lines with their ends, as an editor counts them: a string may hold other characters that Python splits at."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
 def blocks(text: str) -> list[Block]:
     """The entries written as `[[section]]`, in order. Entries written inline, `skip = [{…}]`, are not found."""
-    lines = text.splitlines()
+    lines = lines_of(text)
     headers = [(number, found) for number, line in enumerate(lines) if (found := _HEADER.match(line))]
     ends = [number for number, _ in headers[1:]] + [len(lines)]
     seen: Counter[str] = Counter()
@@ -45,7 +50,7 @@ def _trimmed(lines: Sequence[str], first: int, end: int) -> int:
 
 def line_of(text: str, section: str, place: int) -> int:
     """The line, from 1, of an entry's id; of its header where it has none; 1 where it cannot be found."""
-    lines = text.splitlines()
+    lines = lines_of(text)
     for each in blocks(text):
         if (each.section, each.place) == (section, place):
             ids = [number for number in range(each.first, each.end) if _ID.match(lines[number])]
@@ -55,7 +60,7 @@ def line_of(text: str, section: str, place: int) -> int:
 
 def without_block(text: str, section: str, place: int) -> str | None:
     """The text without an entry and the comment right above it; None where the entry cannot be found."""
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     for each in blocks(text):
         if (each.section, each.place) == (section, place):
             first, end = each.first, each.end
@@ -63,13 +68,14 @@ def without_block(text: str, section: str, place: int) -> str | None:
                 first -= 1
             if end < len(lines) and not lines[end].strip():
                 end += 1
-            return "".join([*lines[:first], *lines[end:]])
+            rest = "".join([*lines[:first], *lines[end:]])
+            return rest.rstrip("\n") + "\n" if end >= len(lines) and rest.strip() else rest
     return None
 
 
 def without_values(text: str, section: str, place: int, name: str, gone: frozenset[str]) -> str | None:
     """The text without some strings of one of an entry's lists; None where the list cannot be found."""
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     for each in blocks(text):
         if (each.section, each.place) == (section, place):
             body = "".join(lines[each.first : each.end])

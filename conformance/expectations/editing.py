@@ -23,9 +23,7 @@ class Edited:
     def diff(self) -> str:
         """The change as a unified diff; "" for none."""
         name = str(self.path)
-        lines = difflib.unified_diff(
-            self.before.splitlines(keepends=True), self.after.splitlines(keepends=True), name, name
-        )
+        lines = difflib.unified_diff(blocks.lines_of(self.before), blocks.lines_of(self.after), name, name)
         return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)
 
 
