@@ -9,7 +9,7 @@ import msgspec
 
 from conformance import journal, plan, settlement
 from conformance.errors import UsageError
-from conformance.outcomes import Attempt, Outcome, RanOn, Stage
+from conformance.outcomes import Attempt, Outcome, RanOn, Stage, order_dependent
 from conformance.plan import PlannedTest, RunHeader
 
 
@@ -28,6 +28,11 @@ class RunFolder:
     def plan(self) -> Path:
         """The planned tests, one a line."""
         return self.path / "plan.jsonl"
+
+    @property
+    def overloads(self) -> Path:
+        """What the device said of the aten overloads before the first test."""
+        return self.path / "overloads.json"
 
     @property
     def journals(self) -> Path:
@@ -66,6 +71,11 @@ class Result:
     attempts: tuple[Attempt, ...]
     outcome: Outcome
     flaky: bool
+
+    @property
+    def order_dependent(self) -> bool:
+        """Whether the test ends otherwise alone than among others."""
+        return self.flaky and order_dependent((each.outcome, each.alone) for each in self.attempts)
 
     @property
     def shown(self) -> Attempt:

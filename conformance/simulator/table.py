@@ -36,6 +36,8 @@ DTYPE_BITS: Final[Mapping[str, int]] = {
     "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "float8_e4m3fnuz": 26, "uint16": 27, "uint32": 28, "uint64": 29,
 }  # fmt: skip
 """Bit of each dtype, the value of c10::ScalarType (c10/core/ScalarType.h)."""
+ALL: Final = 2**64 - 1
+"""The bits of every dtype."""
 
 
 class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,6 +102,16 @@ class Table:
             for op in entry.ops or ("",):
                 yield op, bits(entry.dtypes), Mode[entry.mode.upper()], entry.reason
 
+    def wholly(self) -> Mapping[str, Mode]:
+        """By base name the mode of ops that have the same one for every dtype."""
+        modes: dict[str, set[Mode]] = {}
+        closed: set[str] = set()
+        for op, dtypes, mode, _ in self.rules():
+            if op and op not in closed:
+                modes.setdefault(op, set()).add(mode)
+                closed |= {op} if dtypes == ALL else set()
+        return {op: next(iter(found)) for op, found in modes.items() if op in closed and len(found) == 1}
+
     def refusals(self) -> tuple[Refusal, ...]:
         """What the compiler of this release refuses."""
         return tuple(each for each in self.compiler.refuse if _holds(each.releases, self.release))
@@ -108,7 +120,7 @@ class Table:
 def bits(dtypes: tuple[str, ...]) -> int:
     """The bits of some dtypes; of none, all."""
     if not dtypes:
-        return 2**64 - 1
+        return ALL
     whole = 0
     for dtype in dtypes:
         whole |= 1 << DTYPE_BITS[dtype]

@@ -42,10 +42,15 @@ class Collect(msgspec.Struct, frozen=True, kw_only=True, tag="collect"):
 
 
 class Survey(msgspec.Struct, frozen=True, kw_only=True, tag="survey"):
-    """Activate the device, probe it and tell its environment."""
+    """Activate the device, probe it and tell its environment.
+
+    With `overloads` it writes there how the device serves the aten overloads, and what `ops`, as tests name them, are.
+    """
 
     place: Place
     answer: str
+    overloads: str = ""
+    ops: tuple[str, ...] = ()
 
 
 class Shard(msgspec.Struct, frozen=True, kw_only=True, tag="shard"):

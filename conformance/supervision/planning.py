@@ -32,6 +32,8 @@ class Planner:
     release: str
     stopped: Callable[[], bool]
     _asked: int = field(default=0)
+    _overloads: str = field(default="")
+    _ops: tuple[str, ...] = field(default=())
 
     def collect(self, selection: Selection) -> list[PlannedTest]:
         """Every planned test of the selection. Raises UsageError for what a suite does not know, or an empty plan."""
@@ -59,8 +61,15 @@ class Planner:
         self._require(answer, f"suite {suite!r} could not be planned; nothing was run, start it again")
         return plan.read(Path(job.plan))
 
-    def survey(self, suite: str, leases: Sequence[Lease]) -> dict[str, str]:
-        """The device's own environment. Raises IncompleteError when no lease can use the device."""
+    def survey(
+        self, suite: str, leases: Sequence[Lease], overloads: Path | None = None, tests: Iterable[PlannedTest] = ()
+    ) -> dict[str, str]:
+        """The device's own environment. Raises IncompleteError when no lease can use the device.
+
+        How it serves the aten overloads, those behind the ops of `tests` marked, is written to the file `overloads`.
+        """
+        self._overloads = str(overloads or "")
+        self._ops = tuple(sorted({each.id.op for each in tests}))
         answer = Answer(error="no lease")
         for turn in range(ROUNDS):
             for lease in leases:
@@ -74,7 +83,8 @@ class Planner:
 
     def _survey(self, suite: str, lease: Lease, *, reset: bool) -> Answer:
         place, path = self._place(suite, "survey", lease.variables(reset=reset))
-        return self._answer(self.engine.launch(Survey(place=place, answer=path)), Path(path))
+        job = Survey(place=place, answer=path, overloads=self._overloads, ops=self._ops)
+        return self._answer(self.engine.launch(job), Path(path))
 
     def _place(self, suite: str, what: str, variables: Mapping[str, str]) -> tuple[Place, str]:
         self._asked += 1

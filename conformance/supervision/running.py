@@ -76,7 +76,7 @@ class Runner:
             held, engine = self._equip(stack, request, folder)
             planner = self._planner(request, folder, engine)
             tests = self._collect(planner, request.selection)
-            device = planner.survey(request.selection.suites[0], held)
+            device = planner.survey(request.selection.suites[0], held, folder.overloads, tests)
             header = _header(run, request, tests, device)
             folder.create(header, tests)
             self.say(f"run {run}: {len(tests)} tests planned, {len(held)} at a time")
@@ -95,7 +95,8 @@ class Runner:
             _require_same(header, {"expectation files": request.told.digest()})
             tests = self._collect(planner, header.selection)
             _require_same(header, {"plan": plan.digest(tests)})
-            _require_same(header, _device_facts(planner.survey(header.selection.suites[0], held)))
+            device = planner.survey(header.selection.suites[0], held, folder.overloads, tests)
+            _require_same(header, _device_facts(device))
             self.say(f"run {header.run}: going on, {len(tests)} tests planned")
             return self._session(request, folder, header, tests, engine, held, sources)
 

@@ -96,7 +96,26 @@ def _collect(job: Collect) -> Answer:
 
 def _survey(job: Survey) -> Answer:
     device = targets.get(job.place.target).activate(job.place.release)
-    return Answer(error=_probe(device), environment=dict(device.environment()))
+    facts, error = dict(device.environment()), _probe(device)
+    # A suite without torch has no dispatcher to ask.
+    if job.overloads and not error and "torch" in sys.modules:
+        facts |= _ask_dispatcher(device, job)
+    return Answer(error=error, environment=facts)
+
+
+def _ask_dispatcher(device: Device, job: Survey) -> dict[str, str]:
+    """Write the survey of the overloads. A torch that cannot be asked costs a run its inventory, and is told of."""
+    try:
+        from conformance.inventory import dispatcher
+
+        found = msgspec.json.encode(dispatcher.survey(device, job.ops))
+    except Exception as error:
+        traceback.print_exc()
+        return {"inventory": f"not taken: {_sentence(error)}"}
+    partial = Path(job.overloads).with_suffix(".partial")
+    partial.write_bytes(found)
+    partial.replace(job.overloads)
+    return {}
 
 
 def _run(job: Shard) -> int:

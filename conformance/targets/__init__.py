@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from conformance.errors import UsageError
+from conformance.inventory.overloads import Registration
 from conformance.outcomes import Reached
 from conformance.registry import Registry
 
@@ -58,6 +59,14 @@ class Device(Protocol):
 
     def environment(self) -> Mapping[str, str]:
         """Versions and the effective values of the backend's variables, recorded with the run."""
+
+
+@runtime_checkable
+class Declares(Protocol):
+    """A device that says itself how it serves an op, where what it registers with PyTorch does not tell."""
+
+    def declared(self) -> Mapping[str, Registration]:
+        """Words by op (`aten::sort`), for ops with a registered kernel that is not one; the rest is as registered."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

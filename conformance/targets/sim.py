@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import cast
+from typing import Final, cast
 
+from conformance.inventory.overloads import Registration
 from conformance.simulator import neff, table
 from conformance.targets import Check, Device, Target
 from conformance.targets.tracked import Namespace, TrackedDevice
@@ -48,7 +49,18 @@ class Simulated:
         activate.start(release)
         from conformance.simulator import surface
 
-        return TrackedDevice(backend=cast(Namespace, surface), facts=lambda: _facts(release))
+        return TrackedDevice(
+            backend=cast(Namespace, surface), facts=lambda: _facts(release), serves=_served(table.load(release))
+        )
+
+
+_SERVED: Final = {table.Mode.FALLBACK: Registration.FALLBACK, table.Mode.REFUSED: Registration.NONE}
+
+
+def _served(chosen: table.Table) -> Mapping[str, Registration]:
+    """Ops that the table has no kernel for, whatever the dtype. The library registers its one kernel for them too."""
+    found = {op: _SERVED[mode] for op, mode in chosen.wholly().items() if mode in _SERVED}
+    return {f"aten::{op}{ending}": word for op, word in found.items() for ending in ("", "_")}
 
 
 def _facts(release: str) -> Mapping[str, str]:

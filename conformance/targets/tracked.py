@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
+from conformance.inventory.overloads import Registration
 from conformance.outcomes import Reached
 from conformance.targets import Compiled
 
@@ -40,6 +41,7 @@ class TrackedDevice:
     device: str = "neuron"
     compile_backend: str = "neuron"
     tracks: bool = field(default=True)
+    serves: Mapping[str, Registration] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget the executed and fallback ops and the compile metrics."""
@@ -78,6 +80,10 @@ class TrackedDevice:
         except Exception as error:  # whatever a sick device raises is the answer to the probe
             return f"a small sum on {self.device} failed: {type(error).__name__}: {error}".splitlines()[0]
         return None if answer == 8.0 else f"a small sum on {self.device} gave {answer} instead of 8.0"
+
+    def declared(self) -> Mapping[str, Registration]:
+        """How the device serves ops whose registered kernel does not tell; none unless the target says so."""
+        return self.serves
 
     def environment(self) -> Mapping[str, str]:
         """Versions and the effective values of the backend's variables, recorded with the run."""
