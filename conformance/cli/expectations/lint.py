@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -92,27 +92,10 @@ def _held(tests: Sequence[PlannedTest], target: str, release: str, torch: str, c
 def _say(found: Sequence[Finding], sources: Sequence[Source], unchecked: Sequence[str], form: str) -> int:
     entries = sum(len(each.entries) for each in sources)
     if form == "json":
-        screen.say_json(
-            {
-                "files": [str(each.path) for each in sources],
-                "entries": entries,
-                "findings": [
-                    {
-                        "file": str(each.path),
-                        "line": each.line,
-                        "entry": each.entry,
-                        "kind": each.word,
-                        "text": each.text,
-                    }
-                    for each in found
-                ],
-                "not_checked_against_the_plan": list(unchecked),
-            }
-        )
-    else:
-        for each in found:
-            name = f" entry {each.entry!r}" if each.entry else ""
-            screen.say(screen.safe(f"{each.path}:{each.line}: {each.word}:{name} {each.text}"))
+        screen.say_json(_document(found, sources, unchecked))
+    for each in found if form != "json" else ():
+        name = f" entry {each.entry!r}" if each.entry else ""
+        screen.say(screen.safe(f"{each.path}:{each.line}: {each.word}:{name} {each.text}"))
     if unchecked:
         some = ", ".join(unchecked[:_MOST_UNCHECKED]) + (" …" if len(unchecked) > _MOST_UNCHECKED else "")
         screen.remark(f"not checked against this plan, for another suite, release or torch: {screen.safe(some)}")
@@ -120,3 +103,15 @@ def _say(found: Sequence[Finding], sources: Sequence[Source], unchecked: Sequenc
         return screen.finish(ExitCode.FINE, f"{entries:,} entries, nothing is wrong")
     counts = ", ".join(f"{number} {word}" for word, number in Counter(each.word for each in found).items())
     return screen.finish(ExitCode.REGRESSION, f"{entries:,} entries, {len(found)} findings: {counts}")
+
+
+def _document(found: Sequence[Finding], sources: Sequence[Source], unchecked: Sequence[str]) -> dict[str, Any]:
+    return {
+        "files": [str(each.path) for each in sources],
+        "entries": sum(len(each.entries) for each in sources),
+        "findings": [
+            {"file": str(each.path), "line": each.line, "entry": each.entry, "kind": each.word, "text": each.text}
+            for each in found
+        ],
+        "not_checked_against_the_plan": list(unchecked),
+    }

@@ -8,7 +8,7 @@ import click
 from conformance import settings
 from conformance.cli import earlier, screen, stale
 from conformance.errors import ExitCode, StoreError, UsageError
-from conformance.expectations import editing, files, proposals, standing
+from conformance.expectations import blocks, editing, files, proposals, standing
 from conformance.expectations.chosen import Chosen
 from conformance.expectations.editing import Edited
 from conformance.expectations.proposals import Proposal
@@ -35,8 +35,8 @@ def update(run: str, into: Path | None, write: bool) -> int:
     added = proposals.proposals(results, files.today())
     edited = _edited(edits, added, _into(header, into) if added else None)
     for each in edited:
-        for line in each.diff().removesuffix("\n").split("\n"):
-            screen.say("\t".join(map(screen.safe, line.split("\t"))))
+        for line in blocks.lines_of(each.diff()):
+            screen.say("\t".join(map(screen.safe, line.rstrip("\n").split("\t"))))
     _remarks(edits, edited, results)
     changed = [each for each in edited if each.before != each.after]
     if not changed:
