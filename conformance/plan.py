@@ -3,11 +3,17 @@
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 import msgspec
 
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome, Source, TestId
+
+UPSTREAM: Final = "upstream"
+"""The suite whose tests are in files that can be named."""
+MODULE: Final = "<module>"
+"""Name of the planned test that stands for a file or class without collected tests."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -58,6 +64,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was asked for. Two runs are comparable test by test where their selections overlap.
 
     `suites` are names; `ops` and `tests` empty mean all; `profile` is default or full; `shard` is "3/8" or "".
+    `files` is what all, or `tests`, came to in a PyTorch source tree: files and folders below its `test`, or one class
+    as `test_nn.py::TestNNDeviceType`; empty without a tree.
     """
 
     suites: tuple[str, ...]
@@ -66,6 +74,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tests: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     shard: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -106,7 +115,25 @@ def covers(selection: Selection, test: TestId, profile: str) -> bool:
         return False
     if selection.ops and test.op not in selection.ops:
         return False
-    return not selection.tests or any(_same_file(each, test.file) for each in selection.tests)
+    if not (selection.tests or selection.files):
+        return True
+    elsewhere = set(selection.tests).difference(selection.files)
+    in_tree = test.suite == UPSTREAM and any(names_test(each, test) for each in selection.files)
+    other_suite = test.suite != UPSTREAM and not selection.tests
+    return other_suite or in_tree or any(_same_file(each, test.file) for each in elsewhere)
+
+
+def names_test(entry: str, test: TestId) -> bool:
+    """Whether an entry of `Selection.files` is a test's file, a folder above it, or its class.
+
+    A class may be written with the device behind it. Of a file with classes chosen, what stands for a class or file
+    that could not be collected belongs to it.
+    """
+    path, _, part = entry.partition("::")
+    path, cls = path.removesuffix(".py").rstrip("/"), part.partition("::")[0]
+    if test.file != path and not test.file.startswith(f"{path}/"):
+        return False
+    return not cls or test.name == MODULE or (bool(test.cls) and cls.startswith(test.cls))
 
 
 def _same_file(asked: str, file: str) -> bool:
@@ -114,7 +141,8 @@ def _same_file(asked: str, file: str) -> bool:
 
     One is the tail of the other; or it is a folder, and its tail is where the file's path starts or passes through.
     """
-    wanted, found = (PurePosixPath(each.replace("\\", "/")).parts for each in (asked.partition("::")[0], file))
+    paths = (each.removesuffix(".py") for each in (asked.partition("::")[0], file))
+    wanted, found = (PurePosixPath(each.replace("\\", "/")).parts for each in paths)
     shorter = min(len(wanted), len(found))
     if not shorter:
         return False
