@@ -31,7 +31,7 @@ def blocks(text: str) -> list[Block]:
     """The entries written as `[[section]]`, in order. Entries written inline, `skip = [{…}]`, are not found."""
     lines = lines_of(text)
     headers = [(number, found) for number, line in enumerate(lines) if (found := _HEADER.match(line))]
-    ends = [number for number, _ in headers[1:]] + [len(lines)]
+    ends = [number for number, _ in headers[1:]] + [len(lines)] if headers else []
     seen: Counter[str] = Counter()
     made = []
     for (number, found), end in zip(headers, ends, strict=True):

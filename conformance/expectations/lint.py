@@ -48,7 +48,7 @@ def source(path: Path, data: bytes) -> Source:
         text = data.decode()
         raw = tomllib.loads(text)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        finding = Finding(path=path, line=_line_said(error), entry="", word="malformed", text=one_line(error))
+        finding = Finding(path=path, line=_line_said(error, data), entry="", word="malformed", text=one_line(error))
         return Source(path=path, text="", entries=(), findings=(finding,))
     entries, findings = list[Written](), list(_unknown(path, text, raw))
     for section in SECTIONS:
@@ -89,8 +89,10 @@ def _entry(path: Path, text: str, section: str, place: int, raw: Any) -> Written
     return Written(path=path, section=section, place=place, entry=entry)
 
 
-def _line_said(error: BaseException) -> int:
+def _line_said(error: BaseException, data: bytes) -> int:
     """The line that tomllib names in its message."""
+    if "at end of document" in str(error):
+        return max(1, len(data.splitlines()))
     words = str(error).partition("at line ")[2].partition(",")[0]
     return int(words) if words.isdecimal() else 1
 

@@ -53,7 +53,7 @@ def take_apart(text: str) -> Named:
         return Named(file="" if module == "__main__" else _file(module), cls=found["cls"], name=found["name"])
     if found := _NODE.fullmatch(text):
         cls = (found["cls"] or "").replace("::", ".")
-        return Named(file=identity.file_of(PurePosixPath(found["file"])), cls=cls, name=found["name"])
+        return Named(file=_path(found["file"]), cls=cls, name=found["name"])
     if found := _DOTTED.fullmatch(text):
         return Named(file=_file(found["module"]), cls=found["cls"], name=found["name"])
     return Named(file="", cls="", name=text)
@@ -61,6 +61,14 @@ def take_apart(text: str) -> Named:
 
 def _file(module: str) -> str:
     return module.removeprefix("test.").replace(".", "/")
+
+
+def _path(written: str) -> str:
+    """A file's path below the folder of tests: all of it, where it names no such folder."""
+    path = PurePosixPath(written)
+    if {"test", "tests"}.intersection(path.parts[:-1]):
+        return identity.file_of(path)
+    return "/".join(each for each in path.with_suffix("").parts if each not in ("..", "/"))
 
 
 def candidates(named: Named) -> Iterator[Named]:
@@ -75,7 +83,7 @@ def candidates(named: Named) -> Iterator[Named]:
 
 def file_names(written: str) -> tuple[str, ...]:
     """What a file may be called in identities: as written, and without the device behind its name."""
-    plain = identity.file_of(PurePosixPath(written)) if written.endswith(".py") else written
+    plain = _path(written) if written.endswith(".py") else written
     bare = next((plain.removesuffix(f"_{each}") for each in DEVICES if plain.endswith(f"_{each}")), plain)
     return tuple(dict.fromkeys((plain, bare)))
 
