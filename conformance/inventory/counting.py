@@ -1,7 +1,7 @@
 """From the attempts of a run to the evidence about each overload."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -21,12 +21,13 @@ Group: TypeAlias = tuple[tuple[str, ...], Outcome]
 
 
 class Reaching(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the tests of a run took. `told` and `untold` count the tests that ran, by whether a record tells their ops;
-    `foreign` counts tests by names that no overload has.
+    """What the tests of a run took. `told` and `untold` count the tests that ran, by whether a record tells their ops,
+    `waiting` those that have not run; `foreign` counts tests by names that no overload has.
     """
 
     told: int
     untold: int
+    waiting: int = 0
     evidence: dict[str, Evidence] = {}
     foreign: dict[str, int] = {}
 
@@ -81,9 +82,18 @@ def tally(
     for (op, outcome), number in named.items():
         for full in counting.catalogue.overloads_of(overloads.named.get(op, ())):
             counting.add(full, "named", outcome, number)
-    told = {each: sum(number for (names, outcome), number in groups.items() if outcome in RAN and bool(names) is each)
-            for each in (True, False)}  # fmt: skip
-    return Reaching(told=told[True], untold=told[False], evidence=counting.evidence, foreign=dict(counting.foreign))
+    ran = {names_known: _number(groups, RAN, names_known) for names_known in (True, False)}
+    return Reaching(
+        told=ran[True], untold=ran[False], waiting=_number(groups, {Outcome.NOT_RUN}, False),
+        evidence=counting.evidence, foreign=dict(counting.foreign),
+    )  # fmt: skip
+
+
+def _number(groups: Mapping[Group, int], outcomes: Set[Outcome], names_known: bool) -> int:
+    """Tests that ended so, with or without a record of what they took."""
+    return sum(
+        number for (names, outcome), number in groups.items() if outcome in outcomes and bool(names) is names_known
+    )
 
 
 class _Counting:

@@ -11,6 +11,7 @@ from conformance.store.catalogue import (
 from conformance.store.compare import Comparison, compare
 from conformance.store.diff_rows import DiffPage, DiffRow, NamedGroup, SideOf, diff_rows, named_groups
 from conformance.store.ingest import Ingested, ingest
+from conformance.store.inventories import find as find_inventory
 from conformance.store.phrases import Kind
 from conformance.store.readings import seconds, status
 from conformance.store.results import (
@@ -54,6 +55,7 @@ __all__ = [
     "catalogue",
     "compare",
     "diff_rows",
+    "find_inventory",
     "find_run",
     "find_test",
     "history",

@@ -11,7 +11,7 @@ from typing import Final
 from conformance.errors import StoreError, UsageError
 from conformance.outcomes import Outcome
 from conformance.record import RunFolder
-from conformance.store import columns, rows
+from conformance.store import columns, inventories, rows
 from conformance.store.columns import Columns, Files, storable
 from conformance.store.numbers import number_tests
 from conformance.store.phrases import Cursor
@@ -83,6 +83,7 @@ def _write(store: Store, read: Columns, files: Files) -> bool:
         run = rows.replace_run(cursor, read, files.folder.path)
         rows.write_vectors(cursor, run, read, rows.coded(texts, numbers), places)
         rows.write_attempts(cursor, run, read.kept, numbers, places)
+        inventories.write(cursor, run, read, files)
     return False
 
 

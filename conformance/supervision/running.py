@@ -9,10 +9,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance import plan, targets
+from conformance import inventory, plan, targets
 from conformance.engines.local import LocalEngine
-from conformance.errors import ConformanceError, InterruptedRunError, StoreError, UsageError
+from conformance.errors import ConformanceError, IncompleteError, InterruptedRunError, StoreError, UsageError
 from conformance.expectations import Chosen
+from conformance.inventory import Overloads
 from conformance.plan import PlannedTest, RunHeader, Selection
 from conformance.progress import Progress
 from conformance.record import RunFolder, read_results
@@ -62,6 +63,20 @@ class Runner:
             folder = RunFolder(path=Path(path))
             with self._engine(request, folder) as engine:
                 return self._planner(request, folder, engine).collect(request.selection)
+
+    def ask(self, request: Request) -> Overloads:
+        """How the device serves the aten overloads here and now; nothing is left on the disk.
+
+        Raises IncompleteError when no lease can use the device, or when its torch cannot be asked.
+        """
+        with tempfile.TemporaryDirectory(prefix="conformance-") as path, ExitStack() as stack:
+            folder = RunFolder(path=Path(path))
+            held, engine = self._equip(stack, request, folder)
+            facts = self._planner(request, folder, engine).survey(request.selection.suites[0], held, folder.overloads)
+            found = inventory.read(folder.overloads)
+        if found is None:
+            raise IncompleteError(f"the dispatcher cannot be asked: {facts.get('inventory', 'it has no torch')}")
+        return found
 
     def start(self, request: Request, path: Path | None = None) -> Ended:
         """A new run, in `path` or among the runs. Raises what planning raises: then nothing is left of it."""
