@@ -1,6 +1,7 @@
 """Which tree a run takes its test files from: the one named, else the one fetched for the installed torch."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -69,3 +70,34 @@ def located(asked: str) -> str:
     path, mark, part = asked.partition("::")
     place = Path(root, "test", path) if root and not path.startswith(".") else Path(path)
     return f"{place}{mark}{part}" if place.exists() else asked
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Used:
+    """The tree that a run takes test files from, on the torch that it runs on.
+
+    `files` says how many of the tree's files the run has and what became of the rest; "" where files were named.
+    """
+
+    tree: Tree
+    torch: Torch
+    files: str = ""
+
+    def variables(self) -> dict[str, str]:
+        """What tells the processes of a run."""
+        return {ROOT: str(self.tree.root)}
+
+    def facts(self) -> dict[str, str]:
+        """What a run records."""
+        listed = {"upstream.files": self.files} if self.files else {}
+        return {**self.tree.facts(self.torch), **listed}
+
+
+def prints(used: Used | None) -> dict[str, str]:
+    """What must be equal for a run to be resumed."""
+    return {"upstream tree": used.tree.stamp if used else ""}
+
+
+def variables(used: Used | None) -> dict[str, str]:
+    """What tells the processes of a run; without a tree, that the user's variable is not meant for them."""
+    return used.variables() if used else {ROOT: ""}
