@@ -1,0 +1,66 @@
+"""A pytest plugin for files of a PyTorch source tree: where they import from, and the device they are asked to test.
+
+It is inert for files outside the tree that the process was told of.
+"""
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from conformance.upstream import choice, manifest
+
+CUSTOM: Final = "PYTORCH_TESTING_DEVICE_FOR_CUSTOM"
+"""PyTorch's variable: devices of others for which it makes those classes, too, that name devices of its own."""
+_GIVEN: Final = os.environ.get(CUSTOM, "")
+_NAME: Final = "conformance.pytest_hooks.tree_files"
+
+
+def options(paths: Iterable[str]) -> tuple[str, ...]:
+    """What pytest is to be told when it collects these paths; nothing when none is in the tree.
+
+    PyTorch's own conftest reports for its own continuous integration and is written for pytest 7: that of version 2.4
+    ends the session under pytest 9. Nothing in it decides an outcome.
+    """
+    inside = any(_below(each.partition("::")[0]) for each in paths)
+    return ("-p", _NAME, "--noconftest") if inside else ()
+
+
+def _below(path: str | Path) -> str:
+    """A path below the tree's folder of tests; "" for one that is elsewhere."""
+    root = os.environ.get(choice.ROOT, "")
+    if not root:
+        return ""
+    try:
+        return Path(path).resolve().relative_to(Path(root, "test").resolve()).as_posix()
+    except (ValueError, OSError, RuntimeError):
+        return ""
+
+
+def pytest_configure() -> None:
+    """Let the tree's files import each other and its `tools`; the installed packages come first.
+
+    A full checkout has folders named torch and functorch, which are not the installed ones.
+    """
+    root = os.environ.get(choice.ROOT, "")
+    for each in (str(Path(root, "test")), root) if root else ():
+        if each not in sys.path:
+            sys.path.append(each)
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Before a file is imported, ask PyTorch to make its classes for the device where the manifest says so."""
+    if not isinstance(collector, pytest.Module):
+        return
+    run = manifest.shipped().runs.get(_below(collector.path))
+    os.environ[CUSTOM] = ",".join(_device_names()) if run is not None and run.custom else _GIVEN
+
+
+def _device_names() -> tuple[str, ...]:
+    """The device as PyTorch's harness may call it: its name changes when the first class is made."""
+    import torch
+
+    return ("privateuse1", torch._C._get_privateuse1_backend_name())
