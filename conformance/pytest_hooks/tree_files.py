@@ -19,23 +19,23 @@ _GIVEN: Final = os.environ.get(CUSTOM, "")
 _NAME: Final = "conformance.pytest_hooks.tree_files"
 
 
-def options(paths: Iterable[str]) -> tuple[str, ...]:
+def options(paths: Iterable[Path]) -> tuple[str, ...]:
     """What pytest is to be told when it collects these paths; nothing when none is in the tree.
 
     PyTorch's own conftest reports for its own continuous integration and is written for pytest 7: that of version 2.4
     ends the session under pytest 9. Nothing in it decides an outcome.
     """
-    inside = any(_below(each.partition("::")[0]) for each in paths)
+    inside = any(map(_below, paths))
     return ("-p", _NAME, "--noconftest") if inside else ()
 
 
-def _below(path: str | Path) -> str:
+def _below(path: Path) -> str:
     """A path below the tree's folder of tests; "" for one that is elsewhere."""
     root = os.environ.get(choice.ROOT, "")
     if not root:
         return ""
     try:
-        return Path(path).resolve().relative_to(Path(root, "test").resolve()).as_posix()
+        return path.resolve().relative_to(Path(root, "test").resolve()).as_posix()
     except (ValueError, OSError, RuntimeError):
         return ""
 
