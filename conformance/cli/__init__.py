@@ -17,6 +17,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "runs": "conformance.cli.runs:runs",
     "show": "conformance.cli.show:show",
     "diff": "conformance.cli.diff:diff",
+    "inventory": "conformance.cli.inventory:show_inventory",
     "explain": "conformance.cli.explain:explain",
     "repro": "conformance.cli.repro:repro",
     "ingest": "conformance.cli.ingest:ingest",

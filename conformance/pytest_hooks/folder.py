@@ -18,6 +18,7 @@ from conformance.plan import PlannedTest, RunHeader, Selection
 from conformance.pytest_hooks.activation import Chosen
 from conformance.pytest_hooks.identity import SUITE
 from conformance.record import RunFolder
+from conformance.targets import Device
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +87,19 @@ class Run:
 
 def _counted(found: Mapping[Outcome, int]) -> list[str]:
     return [f"{found[each]} {each.word}" for each in Outcome if found[each]]
+
+
+def survey(device: Device, path: Path, tests: Iterable[PlannedTest]) -> dict[str, str]:
+    """Write into a run's folder how the device serves the aten overloads; what to record when it cannot be asked."""
+    from conformance.inventory import dispatcher
+
+    try:
+        found = msgspec.json.encode(dispatcher.survey(device, {each.id.op for each in tests}))
+    except Exception as error:
+        # A torch that cannot be asked costs a run its inventory and nothing else.
+        return {"inventory": f"not taken: {type(error).__name__}: {error}".splitlines()[0]}
+    RunFolder(path=path).overloads.write_bytes(found)
+    return {}
 
 
 def environment(device: Mapping[str, str]) -> dict[str, str]:

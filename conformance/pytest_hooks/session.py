@@ -62,6 +62,7 @@ class Session:
         self._device = device
         self._wrong = wrong
         self._run: folder.Run | None = None
+        self._path = Path()
         self._recorder: Recorder | None = None
         self._journal: Journal | None = None
         self._uncollected: list[PlannedTest] = []
@@ -94,6 +95,7 @@ class Session:
 
     def _record(self, config: pytest.Config, path: Path, name: str) -> None:
         assert self._device is not None
+        self._path = path
         self._journal = Journal(path / "journal" / f"{name}.jsonl")
         self._recorder = Recorder(self._device, self._journal)
         self._recorder.start(config)
@@ -149,8 +151,9 @@ class Session:
     def _begin(self, config: pytest.Config, planned: list[PlannedTest]) -> None:
         assert self._device is not None
         part = self._part or any("::" in each for each in config.args)
+        facts = {} if self._plan_only else folder.survey(self._device, self._path, planned)
         collected = folder.Collected(
-            tests=planned, environment=folder.environment(self._device.environment()), part=part
+            tests=planned, environment=folder.environment(self._device.environment()) | facts, part=part
         )
         if self._plan_only:
             self._usable(lambda: plan.write(Path(self._plan_only), planned))

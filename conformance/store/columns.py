@@ -196,7 +196,7 @@ def _settled(test: PlannedTest, made: tuple[End, ...]) -> tuple[End, Outcome, bo
     found = settlement.settled(test, [each.attempt() for each in made])
     last = made[-1] if made else _NEVER_RUN
     end = journal.end_record(last.t, last.n, found.shown)
-    return msgspec.structs.replace(end, at=last.at), found.outcome, found.flaky
+    return msgspec.structs.replace(end, at=last.at, u=last.u), found.outcome, found.flaky
 
 
 _NEVER_RUN = End(t="", n=0, at=0.0, o=Outcome.NOT_RUN)
