@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from conformance.journal import Journal
 from conformance.outcomes import Attempt, Outcome, RanOn, Stage, TestId
@@ -40,6 +41,7 @@ def make_run(
     started: float = 1_700_000_000.0,
     suite: str = "s",
     probed: Mapping[str, Decision] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Path:
     """Write a run's folder and return it; `uid` is the folder's name unless given."""
     definitions, probed = definitions or {}, probed or {}
@@ -53,7 +55,7 @@ def make_run(
     header = RunHeader(
         run=uid or path.name, target=target, release=release, simulated=simulated,
         selection=selection or Selection(suites=(suite,)), plan_digest=digest(tests), planned=len(tests),
-        started=started, environment={"torch": "2.13.0"},
+        started=started, environment={"torch": "2.13.0", **(environment or {})},
     )  # fmt: skip
     RunFolder(path=path).create(header, tests)
     with Journal(RunFolder(path=path).journals / "one.jsonl") as journal:

@@ -9,6 +9,7 @@ from conformance.expectations import blocks, chosen, files, standing
 from conformance.expectations.chosen import Chosen
 from conformance.expectations.files import Written
 from conformance.expectations.standing import Standing
+from conformance.expectations.writing import many
 from conformance.outcomes import Outcome
 from conformance.plan import RunHeader
 from conformance.summary import Summary
@@ -58,8 +59,8 @@ def _stale(header: RunHeader, tried: Sequence[Standing]) -> list[str]:
     if not found:
         return []
     wholly = sum(each.wholly for each in found)
-    number = f"{len(tried)} entr{'y' if len(tried) == 1 else 'ies'} tried"
-    head = f"coverage and expectations: {number}, {wholly} wholly stale, {len(found) - wholly} partly"
+    number = many(len(tried), "entry", "entries")
+    head = f"coverage and expectations: {number} tried, {wholly} wholly stale, {len(found) - wholly} partly"
     named = [f"  {_line(header, each)}" for each in found[:_MOST]]
     more = [f"  … and {len(found) - _MOST} more"] if len(found) > _MOST else []
     return [head, *named, *more, f"  the edits: conformance expectations update --from {screen.safe(header.run)}"]

@@ -10,7 +10,7 @@ from typing import Final
 
 from conformance.classify import exception_name
 from conformance.expectations.entries import EXPECT, FORESEEABLE, Entry
-from conformance.expectations.writing import text_of
+from conformance.expectations.writing import many, text_of
 from conformance.outcomes import Outcome
 from conformance.record import Result
 
@@ -26,8 +26,7 @@ class Proposal:
 
     def text(self) -> str:
         """The entry as TOML. It is refused wherever it is read, until owner and reason are filled in."""
-        number = len(self.entry.tests)
-        return text_of(EXPECT, self.entry, [f"{number:,} test{'' if number == 1 else 's'}: {self.cause}"[:200]])
+        return text_of(EXPECT, self.entry, [f"{many(len(self.entry.tests), 'test')}: {self.cause}"[:200]])
 
 
 def proposals(results: Iterable[Result], day: date) -> list[Proposal]:

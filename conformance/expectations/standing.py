@@ -8,6 +8,7 @@ from typing import Final
 from conformance.expectations.coverage import expect_rule, skip_rule
 from conformance.expectations.entries import SKIP, Entry, parts
 from conformance.expectations.files import Written
+from conformance.expectations.writing import many
 from conformance.outcomes import Outcome, TestId
 from conformance.plan import PlannedTest, Selection
 from conformance.record import Result
@@ -80,19 +81,15 @@ class Edit:
             return "remove the entry"
         steps = [f"remove {_some(each.values)} from {each.list}" for each in self.narrowings]
         if self.left and not self.whole:
-            steps.append(f"run the whole profile to see whether {_many(self.left, 'test')} can be set free")
+            steps.append(f"run the whole profile to see whether {many(self.left, 'test')} can be set free")
         elif self.left:
-            steps.append(f"{_many(self.left, 'test')} cannot be set free by shortening a list: split the entry")
+            steps.append(f"{many(self.left, 'test')} cannot be set free by shortening a list: split the entry")
         return "; ".join(steps)
 
 
 def _some(values: Sequence[str], most: int = 4) -> str:
     shown = ", ".join(f'"{each}"' for each in values[:most])
     return shown if len(values) <= most else f"{shown} and {len(values) - most:,} more"
-
-
-def _many(number: int, word: str) -> str:
-    return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
 def _removable(standing: Standing, name: str) -> frozenset[str]:

@@ -18,6 +18,11 @@ _BLANK: Final = Entry(id="", reason="")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
+def many(number: int, one: str, more: str = "") -> str:
+    """A number with its noun: `1 entry`, `2,000 entries`; without `more` the plural has an s."""
+    return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
 def text_of(section: str, entry: Entry, remarks: Iterable[str] = ()) -> str:
     """An entry as a block of TOML with remarks above it. Control characters are escaped wherever they stand."""
     lines = [f"# {plain(each)}" for each in remarks] + [f"[[{section}]]"]

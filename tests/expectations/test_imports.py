@@ -119,7 +119,7 @@ def test_pytorchs_disabled_tests_are_read_with_issue_and_platforms_and_ascends_w
         ("e", "no int8; DTYPE", ""),
     ]  # fmt: skip
     assert found.left_out == (
-        "1 entries for other platforms than Linux", "2 entries whose value is not [issue, url, [platforms]]"
+        "1 entry for other platforms than Linux", "2 entries whose value is not [issue, url, [platforms]]"
     )  # fmt: skip
 
 
@@ -150,7 +150,7 @@ def test_a_skip_dictionary_is_parsed_and_never_run(tmp_path: PurePath) -> None:
         ("test_ops_xpu.py", "test_a"), ("test_ops_xpu.py", "test_b"), ("test_one.py", "single")
     ]  # fmt: skip
     assert all(each.pattern for each in found.tests)
-    assert found.left_out == ("2 parts that are not written as plain text and lists of it",)
+    assert found.left_out == ("2 parts not written as plain text and lists of it",)
     assert not marker.exists()  # type: ignore[attr-defined]
 
 

@@ -13,7 +13,7 @@ from conformance.expectations.entries import SKIP
 from conformance.expectations.imports import entries, resolve
 from conformance.expectations.imports.formats import FORMATS, List
 from conformance.expectations.imports.resolve import Resolved
-from conformance.expectations.writing import plain, text_of
+from conformance.expectations.writing import many, plain, text_of
 
 _LONGEST: Final = 300
 
@@ -52,7 +52,7 @@ def _resolved(listed: List, target: str | None, plan_of: str | None) -> Resolved
     if not plan_of:
         if patterns:
             raise UsageError(
-                f"{patterns:,} entries are parts of names, which only a plan can expand: give one with --plan-of RUN"
+                f"{many(patterns, 'part')} of names can only be expanded by a plan: give one with --plan-of RUN"
             )
         return resolve.without_plan(listed.tests)
     folder = earlier.folder(settings.load(), plan_of)
@@ -64,9 +64,10 @@ def _resolved(listed: List, target: str | None, plan_of: str | None) -> Resolved
 
 def _finish(listed: List, resolved: Resolved, keys: int, plan_of: str | None) -> int:
     checked = "" if plan_of else ", not checked against a plan"
-    said = f"{len(resolved.found):,} of {len(listed.tests):,} entries are {keys:,} tests{checked}"
+    whole = many(len(listed.tests), "entry", "entries")
+    said = f"{len(resolved.found):,} of {whole} resolved to {many(keys, 'test')}{checked}"
     if resolved.left:
-        said += f"; {len(resolved.left):,} are unresolved"
+        said += f"; {len(resolved.left):,} unresolved"
     if not resolved.found:
         return screen.finish(ExitCode.INCOMPLETE, said)
     return screen.finish(ExitCode.FINE, said)

@@ -16,6 +16,7 @@ from conformance.expectations.against import Plan, against
 from conformance.expectations.chosen import Chosen
 from conformance.expectations.entries import Conditions
 from conformance.expectations.lint import Finding, Source
+from conformance.expectations.writing import many
 from conformance.plan import PlannedTest, Selection
 from conformance.progress import Silent
 from conformance.supervision.running import Request, Runner
@@ -99,10 +100,11 @@ def _say(found: Sequence[Finding], sources: Sequence[Source], unchecked: Sequenc
     if unchecked:
         some = ", ".join(unchecked[:_MOST_UNCHECKED]) + (" …" if len(unchecked) > _MOST_UNCHECKED else "")
         screen.remark(f"not checked against this plan, for another suite, release or torch: {screen.safe(some)}")
+    whole = many(entries, "entry", "entries")
     if not found:
-        return screen.finish(ExitCode.FINE, f"{entries:,} entries, nothing is wrong")
+        return screen.finish(ExitCode.FINE, f"{whole}, nothing is wrong")
     counts = ", ".join(f"{number} {word}" for word, number in Counter(each.word for each in found).items())
-    return screen.finish(ExitCode.REGRESSION, f"{entries:,} entries, {len(found)} findings: {counts}")
+    return screen.finish(ExitCode.REGRESSION, f"{whole}, {many(len(found), 'finding')}: {counts}")
 
 
 def _document(found: Sequence[Finding], sources: Sequence[Source], unchecked: Sequence[str]) -> dict[str, Any]:

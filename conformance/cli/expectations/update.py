@@ -13,6 +13,7 @@ from conformance.expectations.chosen import Chosen
 from conformance.expectations.editing import Edited
 from conformance.expectations.proposals import Proposal
 from conformance.expectations.standing import Edit
+from conformance.expectations.writing import many
 from conformance.plan import RunHeader
 from conformance.record import Result, read_results
 
@@ -81,7 +82,9 @@ def _remarks(edits: Sequence[Edit], edited: Sequence[Edited], results: Sequence[
         found = ", ".join(f"{number:,} {outcome.word}" for outcome, number in counts.items())
         screen.remark(screen.safe(f"{rule}: {found} that it does not foresee: look at what changed"))
     if left_out := proposals.flaky(results):
-        screen.remark(f"{left_out:,} failing tests are flaky: no strict expectation is proposed for them")
+        screen.remark(
+            f"{many(left_out, 'flaky failure')} left out: a strict expectation would be wrong every other time"
+        )
 
 
 def _write(changed: Sequence[Edited], added: Sequence[Proposal]) -> int:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from conformance.errors import UsageError
 from conformance.expectations.files import one_line
+from conformance.expectations.writing import many
 
 _LINUX: Final = "linux"
 
@@ -56,7 +57,10 @@ def disabled_tests(data: bytes) -> List:
         elif listed is not None:
             other += 1
     left = [(other, "for other platforms than Linux"), (odd, "whose value is not [issue, url, [platforms]]")]
-    return List(tests=tuple(tests), left_out=tuple(f"{number:,} entries {why}" for number, why in left if number))
+    return List(
+        tests=tuple(tests),
+        left_out=tuple(f"{many(number, 'entry', 'entries')} {why}" for number, why in left if number),
+    )
 
 
 def _disabled(name: str, value: Any) -> Listed | None:
@@ -118,7 +122,7 @@ def skip_dict(data: bytes) -> List:
         Listed(name=name, file=key, pattern=True) for key, names in read if isinstance(key, str) for name in names or ()
     ]
     odd = sum(not isinstance(key, str) or names is None for key, names in read)
-    left = (f"{odd:,} parts that are not written as plain text and lists of it",) if odd else ()
+    left = (f"{many(odd, 'part')} not written as plain text and lists of it",) if odd else ()
     return List(tests=tuple(tests), left_out=left)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fake_target import state
 
-from conformance import classify
+from conformance import classify, expectations
 from conformance.errors import UsageError
 from conformance.outcomes import Attempt, Outcome, RanOn, Stage, TestId
 from conformance.plan import Decision, PlannedTest, Selection
@@ -109,13 +109,17 @@ class FakeSuite:
         unknown = set(selection.ops) - {name.partition("-")[0] for name in names}
         if unknown:
             raise UsageError(f"unknown op {sorted(unknown)[0]!r}")
+        coverage = expectations.load(target, release)
         for name in names:
             op = name.partition("-")[0]
             if selection.ops and op not in selection.ops:
                 continue
-            decided = Decision(outcome=Outcome.SKIP_COVERAGE, rule="coverage:x") if op == "skip" else None
+            skip = Decision(outcome=Outcome.SKIP_COVERAGE, rule="coverage:x") if op == "skip" else None
             identity = TestId(suite="fake", file="f", cls="c", name=name, op=op, dtype="float32", kind="forward")
-            yield PlannedTest(id=identity, definition=f"d-{name}", decided=decided)
+            yield PlannedTest(
+                id=identity, definition=f"d-{name}", decided=skip or coverage.decide(identity),
+                probed=coverage.probed(identity), expected=coverage.expect(identity),
+            )  # fmt: skip
 
     def run(self, tests: Sequence[PlannedTest], bench: Bench) -> None:
         for test in tests:
@@ -136,7 +140,8 @@ class FakeSuite:
         bench.journal.stage(key, Stage.COMPILE if op == "compilehang" else Stage.EXECUTE)
         if op == "compilehang":
             time.sleep(600)
-        bench.journal.end(key, _attempt(lambda: DOES[op](test.id.name)), number)
+        made = classify.apply_expected(_attempt(lambda: DOES[op](test.id.name)), test.expected)
+        bench.journal.end(key, made, number)
 
 
 def _attempt(work: Callable[[], object]) -> Attempt:
@@ -145,7 +150,10 @@ def _attempt(work: Callable[[], object]) -> Attempt:
         work()
     except Exception as error:
         verdict = classify.of_exception(error)
-        return Attempt(outcome=verdict.outcome, rule=verdict.rule, message=verdict.message, stage=Stage.EXECUTE)
+        return Attempt(
+            outcome=verdict.outcome, rule=verdict.rule, message=verdict.message, cause=verdict.cause,
+            stage=Stage.EXECUTE,
+        )  # fmt: skip
     seconds = {"execute": time.perf_counter() - began}
     return Attempt(outcome=Outcome.PASS, ran_on=RanOn.DEVICE, stage=Stage.EXECUTE, seconds=seconds)
 
