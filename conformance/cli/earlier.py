@@ -7,7 +7,7 @@ from typing import Final
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome, TestId
 from conformance.pairs import SIDE, Side
-from conformance.plan import Selection
+from conformance.plan import UPSTREAM, Selection
 from conformance.record import RunFolder, read_results
 from conformance.settings import Settings
 
@@ -68,5 +68,11 @@ def _again(run: str, before: Selection, failed: Sequence[TestId]) -> Selection:
         raise UsageError(f"nothing failed in run {run}: there is nothing to run again")
     return Selection(
         suites=tuple(dict.fromkeys(each.suite for each in failed)), profile=before.profile, tests=before.tests,
-        keys=tuple(each.key for each in failed),
+        keys=tuple(each.key for each in failed), files=_files(before, failed),
     )  # fmt: skip
+
+
+def _files(before: Selection, failed: Sequence[TestId]) -> tuple[str, ...]:
+    """Of the files of a PyTorch tree that a run had, those with a failure."""
+    files = {each.file for each in failed if each.suite == UPSTREAM}
+    return tuple(f"{each}.py" for each in sorted(files)) if before.files else ()

@@ -24,7 +24,7 @@ from conformance.supervision.watch import Limits
 )
 @click.option("--suite", multiple=True, metavar="S", help="ops, upstream or all; several with commas.  [default: ops]")
 @click.option("--ops", multiple=True, metavar="OPS", help="Only these operators, as add,softmax.")
-@click.option("--tests", multiple=True, metavar="PATH", help="Test file or folder of suite upstream.")
+@click.option("--tests", multiple=True, metavar="PATH", help="Test file or folder; test_ops.py is PyTorch's.")
 @click.option("--profile", type=click.Choice(["default", "full"]), help="Chosen dtypes, or all.  [default: default]")
 @click.option("-n", "--workers", type=click.IntRange(1, 512), help="Children side by side.  [default: one a CPU core]")
 @click.option("--resume", metavar="RUN", help="Go on with a run that was interrupted.")
@@ -38,6 +38,8 @@ from conformance.supervision.watch import Limits
               help="Seconds the compile stage of a test may take.")  # fmt: skip
 @click.option("--expectations", multiple=True, metavar="FILE", help="An expectation file beside the shipped one.")
 @click.option("--probe-coverage", is_flag=True, help="Run what coverage entries skip, and say which are stale.")
+@click.option("--upstream", metavar="PATH", help="PyTorch source tree to take test files from.  [default: fetched]")
+@click.option("--allow-upstream-mismatch", is_flag=True, help="Run the tests of one PyTorch version on another.")
 @click.option("--no-ingest", is_flag=True, help="Keep the run's folder; store it later with `conformance ingest`.")
 def run(**options: Any) -> int:
     """Run the suites on a target and store the run.

@@ -2,16 +2,17 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from conformance import expectations, suites, targets
-from conformance.cli import earlier
+from conformance.cli import earlier, screen, trees
+from conformance.cli.trees import TreeWish
 from conformance.errors import UsageError
 from conformance.expectations import Chosen, today
 from conformance.outcomes import Outcome
-from conformance.plan import Selection
+from conformance.plan import UPSTREAM, Selection
 from conformance.record import RunFolder
 from conformance.settings import Settings
 from conformance.supervision import environment, leases
@@ -20,7 +21,7 @@ from conformance.supervision.watch import Limits
 
 _FIXED = ("target", "release", "suite", "ops", "tests", "profile")
 _TOLD = ("expectations", "probe_coverage")
-_WORDS = ("target", "release", "suite", "ops", "tests", "resume", "failed_of", "fail_on", "expectations")
+_WORDS = ("target", "release", "suite", "ops", "tests", "resume", "failed_of", "fail_on", "expectations", "upstream")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +32,7 @@ class Wishes:
     release: str | None
     suite: tuple[str, ...]
     ops: tuple[str, ...]
-    tests: tuple[Path, ...]
+    tests: tuple[str, ...]
     profile: str | None
     workers: int | None
     resume: str | None
@@ -44,6 +45,8 @@ class Wishes:
     no_ingest: bool
     expectations: tuple[Path, ...]
     probe_coverage: bool
+    upstream: str | None
+    allow_upstream_mismatch: bool
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Wishes":
@@ -79,18 +82,20 @@ class Wishes:
             self._require_nothing_else("resume")
             header = folder.read_header()
             told = Chosen.of_facts(header.environment)
-            return request_of(header.target, header.release, header.selection, workers, self.limits, told)
-        if self.failed_of:
-            return self._failed(settings, self.failed_of, workers)
-        return self._new(workers)
+            request = request_of(header.target, header.release, header.selection, workers, self.limits, told)
+            return replace(request, upstream=trees.of_run(settings.cache, header.environment, self.upstream))
+        wish = TreeWish(cache=settings.cache, path=self.upstream, allowed=self.allow_upstream_mismatch)
+        request = self._failed(settings, self.failed_of, workers) if self.failed_of else self._new(workers, wish)
+        selection, used = wish.apply(request.selection)
+        return replace(request, selection=selection, upstream=used)
 
-    def _new(self, workers: int) -> Request:
+    def _new(self, workers: int, wish: TreeWish) -> Request:
         if self.target is None:
             raise UsageError(f"--target is missing: choose one of {', '.join(targets.names())}")
         target = targets.get(self.target)
         release = targets.choose_release(target, self.release)
         return Request(
-            target=target, release=release, selection=self._selection(), workers=workers, limits=self.limits,
+            target=target, release=release, selection=self._selection(wish), workers=workers, limits=self.limits,
             told=self._checked(self.target, release),
         )  # fmt: skip
 
@@ -100,21 +105,23 @@ class Wishes:
         expectations.load(target, release, told)
         return told
 
-    def _selection(self) -> Selection:
-        chosen = self.suite or (("upstream",) if self.tests else ("ops",))
-        named = [each for name in chosen for each in self._suites(name)]
+    def _selection(self, wish: TreeWish) -> Selection:
+        chosen = self.suite or ((UPSTREAM,) if self.tests or self.upstream else ("ops",))
+        named = [each for name in chosen for each in self._suites(name, wish)]
         for name in named:
             suites.module_of(name)
         return Selection(
             suites=tuple(dict.fromkeys(named)), profile=self.profile or "default", ops=self.ops,
-            tests=tuple(str(path) for path in self.tests),
+            tests=self.tests,
         )  # fmt: skip
 
-    def _suites(self, name: str) -> tuple[str, ...]:
+    def _suites(self, name: str, wish: TreeWish) -> tuple[str, ...]:
         if name != "all":
             return (name,)
-        # Suite upstream has nothing to collect until it is given test files.
-        return tuple(each for each in suites.names() if each != "upstream" or self.tests)
+        if self.tests or wish.there():
+            return suites.names()
+        screen.remark("suite upstream is left out: there is no PyTorch tree, `conformance upstream fetch` gets one")
+        return tuple(each for each in suites.names() if each != UPSTREAM)
 
     def _failed(self, settings: Settings, run: str, workers: int) -> Request:
         self._require_nothing_else("failed_of")
@@ -140,7 +147,7 @@ def _require_value(name: str, given: str | Sequence[str] | None) -> None:
 
 
 def _paths(options: Mapping[str, Any]) -> dict[str, tuple[Path, ...]]:
-    return {name: tuple(map(Path, options[name])) for name in ("tests", "expectations")}
+    return {"expectations": tuple(map(Path, options["expectations"]))}
 
 
 def split(given: Iterable[str]) -> tuple[str, ...]:

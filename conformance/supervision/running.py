@@ -25,11 +25,16 @@ from conformance.supervision.session import Session, hold, new_run_id
 from conformance.supervision.sources import Sources
 from conformance.supervision.watch import Limits
 from conformance.targets import Target
+from conformance.upstream import choice
+from conformance.upstream.choice import Used
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What was asked for, checked; `workers` children work side by side; `told` is what expectation files there are."""
+    """What was asked for, checked; `workers` children work side by side; `told` is what expectation files there are.
+
+    `upstream` is the PyTorch tree that test files are taken from.
+    """
 
     target: Target
     release: str
@@ -38,6 +43,7 @@ class Request:
     limits: Limits
     sample: int | None = None
     told: Chosen = field(default_factory=Chosen.of_environment)
+    upstream: Used | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +113,7 @@ class Runner:
             held, engine = self._equip(stack, request, folder)
             planner = self._planner(request, folder, engine)
             _require_same(header, environment.fingerprint(header.target, header.release, header.selection.suites))
-            _require_same(header, {"expectation files": request.told.digest()})
+            _require_same(header, {"expectation files": request.told.digest(), **choice.prints(request.upstream)})
             tests = self._collect(planner, header.selection)
             _require_same(header, {"plan": plan.digest(tests)})
             device = planner.survey(header.selection.suites[0], held, folder.overloads, tests)
@@ -130,6 +136,7 @@ class Runner:
     def _engine(self, request: Request, folder: RunFolder) -> Iterator[LocalEngine]:
         folder.logs.mkdir(parents=True, exist_ok=True)
         variables = {**request.target.environment(request.release), **request.told.variables()}
+        variables.update(choice.variables(request.upstream))
         engine = LocalEngine(variables=variables, logs=folder.logs)
         try:
             yield engine
@@ -177,7 +184,8 @@ def request_of(target: str, release: str, selection: Selection, workers: int, li
 
 
 def _sources(request: Request) -> Sources:
-    return Sources.of(environment.code_files(request.target.name, request.selection.suites))
+    ours = environment.code_files(request.target.name, request.selection.suites)
+    return Sources.of([*ours, *choice.sources(request.upstream, request.selection.files)])
 
 
 def _header(run: str, request: Request, tests: Sequence[PlannedTest], device: dict[str, str]) -> RunHeader:
@@ -187,10 +195,13 @@ def _header(run: str, request: Request, tests: Sequence[PlannedTest], device: di
     return RunHeader(
         run=run, target=request.target.name, release=request.release, simulated=request.target.simulated,
         selection=request.selection, plan_digest=plan.digest(tests), planned=len(tests), started=time.time(),
-        fingerprint={**prints, **facts, "plan": plan.digest(tests), "expectation files": request.told.digest()},
+        fingerprint={
+            **prints, **facts, "plan": plan.digest(tests), "expectation files": request.told.digest(),
+            **choice.prints(request.upstream),
+        },
         environment={
             **environment.describe(), **facts, **request.told.facts(), "workers": str(request.workers),
-            "cache.compile": cache,
+            "cache.compile": cache, **(request.upstream.facts() if request.upstream else {}),
         },
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Which tree a run takes its test files from: the one named, else the one fetched for the installed torch."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -93,9 +94,17 @@ class Used:
         return {**self.tree.facts(self.torch), **listed}
 
 
+def sources(used: Used | None, files: Iterable[str]) -> list[Path]:
+    """Where the selected files of a tree are; folders are left out."""
+    if used is None:
+        return []
+    paths = {used.tree.tests / each.partition("::")[0] for each in files}
+    return sorted(each for each in paths if each.is_file())
+
+
 def prints(used: Used | None) -> dict[str, str]:
     """What must be equal for a run to be resumed."""
-    return {"upstream tree": used.tree.stamp if used else ""}
+    return {"upstream tree": used.tree.stamp} if used else {}
 
 
 def variables(used: Used | None) -> dict[str, str]:
