@@ -9,7 +9,7 @@ endif
 option = $(if $($(1)),--$(2) "$($(1))")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sweep serve test test-all check bench clean
+.PHONY: help setup sweep serve upstream test test-all check bench clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ sweep: setup ## Run the suites on a target and store the run (TARGET RELEASE SUI
 
 serve: setup ## Open the dashboard on http://127.0.0.1:8000 (HOST PORT)
 	@$(BIN)/conformance serve $(call option,HOST,host) $(call option,PORT,port)
+
+upstream: setup ## Fetch PyTorch's own test files for the installed torch (REMOTE TAG COMMIT)
+	@$(BIN)/conformance upstream fetch $(call option,REMOTE,remote) $(call option,TAG,tag) $(call option,COMMIT,commit)
 
 test: setup ## Run the fast tests; those in a browser too where there is a Chromium
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(ARGS)

@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "ingest": "conformance.cli.ingest:ingest",
     "targets": "conformance.cli.targets:show_targets",
     "expectations": "conformance.cli.expectations:expectations",
+    "upstream": "conformance.cli.upstream:upstream",
     "db": "conformance.cli.db:db",
 }
 """Command to where it is; commands of other packages arrive by the entry point group `conformance.commands`."""

@@ -46,6 +46,15 @@ class Classes:
         told = [name for name, kind in self.hardware.items() if kind == "ACCELERATOR"]
         return tuple(dict.fromkeys(name for name in (*made, *told) if self.hardware.get(name) in (None, "ACCELERATOR")))
 
+    def reasons(self) -> Iterator[tuple[str, str]]:
+        """Every class, and what it is made for in words."""
+        for each in self.made:
+            kind = self.hardware.get(each.name, "")
+            devices = "devices that the file computes" if each.only_for is None else ", ".join(each.only_for)
+            yield each.name, kind.lower() or devices or "every device"
+        for name in self.others:
+            yield name, self.hardware.get(name, "").lower() or "no device"
+
 
 def _is_for(made: Made, custom: bool) -> bool:
     if made.only_for is None:
@@ -102,7 +111,8 @@ def _devices(given: ast.expr | None) -> tuple[str, ...] | None:
 
 def _hardware(text: str) -> Iterator[tuple[str, str]]:
     starts = list(_CLASS.finditer(text))
-    for match, after in zip(starts, [*starts[1:], None], strict=True):
-        found = _HARDWARE.search(text, match.end(), after.start() if after else len(text))
+    ends = [*(each.start() for each in starts[1:]), len(text)]
+    for match, end in zip(starts, ends, strict=bool(starts)):
+        found = _HARDWARE.search(text, match.end(), end)
         if found:
             yield match[1], found[1]

@@ -142,6 +142,12 @@ class Manifest:
         return File(path=path, run=run, classes=run.classes or classes.read(text).for_device(custom=run.custom))
 
 
+def makes_device_tests(tree: Tree, path: str) -> bool:
+    """Whether a file makes tests for several types of devices, so that leaving it out is worth a look."""
+    text = (tree.tests / path).read_text(encoding="utf-8", errors="replace")
+    return bool(classes.read(text).for_device(custom=True))
+
+
 def _test_files(folder: Path) -> Iterator[str]:
     for pattern in _PATTERNS:
         yield from (each.relative_to(folder).as_posix() for each in folder.rglob(pattern))
