@@ -20,7 +20,7 @@ def identity(name: str, suite: str = "s") -> TestId:
     return TestId(suite=suite, file="f.py", cls="C", name=name, op=op, dtype=dtype, kind=kind)
 
 
-def attempt(outcome: Outcome, *, ops: Sequence[str] = (), cause: str = "", **more: str) -> Attempt:
+def attempt(outcome: Outcome, *, ops: Sequence[str] = (), cause: str = "", **more: Any) -> Attempt:
     """An attempt that says enough to be told from others."""
     return Attempt(
         outcome=outcome, ran_on=RanOn.DEVICE, stage=Stage.COMPARE, seconds={"setup": 0.001, "execute": 0.5},

@@ -10,7 +10,7 @@ from pathlib import Path
 import uvicorn
 
 from conformance.journal import Journal
-from conformance.outcomes import Attempt, Outcome, RanOn, TestId
+from conformance.outcomes import Attempt, Outcome, RanOn, Source, TestId
 from conformance.plan import Decision, PlannedTest, RunHeader, Selection, digest
 from conformance.record import RunFolder
 from conformance.store import Store, ingest
@@ -20,6 +20,8 @@ from web.app import create
 DTYPES = ("float32", "bfloat16", "int64", "")
 KINDS = ("forward", "backward", "compiled")
 OPS = ("add", "mul", "nn.functional.softmax", "linalg.qr")
+
+GUARD = Source(who="gate", code="onlyOn.__call__.<locals>.only_fn", where="test/test_a.py:8")
 
 HOSTILE: Mapping[str, str] = {
     "script": "<script>alert('x')</script>",
@@ -54,8 +56,9 @@ def base_run() -> dict[str, Made]:
     for place, outcome in enumerate(each for each in Outcome if each is not Outcome.NOT_RUN):
         name = f"{KINDS[place % 3]}.{('mul', 'softmax', 'qr')[place // 6 % 3]}.{DTYPES[place // 3 % 3]}"
         made[name] = attempt(
-            outcome, cause=f"{outcome.word} cause", message=f"why {outcome.word}", rule=f"r:{outcome.word}"
-        )
+            outcome, cause=f"{outcome.word} cause", message=f"why {outcome.word}", rule=f"r:{outcome.word}",
+            source=GUARD if outcome is Outcome.SKIP_ELIGIBILITY else None,
+        )  # fmt: skip
     made["backward.qr.float32"] = Decision(
         outcome=Outcome.SKIP_COVERAGE, rule="coverage:qr", reason="no QR on the device"
     )

@@ -19,6 +19,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "diff": "conformance.cli.diff:diff",
     "inventory": "conformance.cli.inventory:show_inventory",
     "explain": "conformance.cli.explain:explain",
+    "skips": "conformance.cli.skips:skips",
     "repro": "conformance.cli.repro:repro",
     "ingest": "conformance.cli.ingest:ingest",
     "targets": "conformance.cli.targets:show_targets",

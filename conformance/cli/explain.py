@@ -9,6 +9,7 @@ from conformance import store
 from conformance.cli import documents, screen
 from conformance.errors import UsageError
 from conformance.pairs import PairClass
+from conformance.provenance import sides
 from conformance.store import AttemptRow, DiffRow, HistoryRow, OutcomeRow, RunRow, Store, TestRow
 
 
@@ -78,7 +79,7 @@ def _document(
 ) -> dict[str, Any]:
     return documents.outcome_of(row, simulated=run.simulated) | {
         "suite": test.id.suite, "file": test.id.file, "class": test.id.cls, "name": test.id.name, "run": run.uid,
-        "release": run.release, "target": run.target,
+        "release": run.release, "target": run.target, **_sides(row, run),
         "attempts": [{**asdict(each), "outcome": each.outcome.word} for each in attempts],
         "since_the_run_before": documents.diff_row_of(pair, simulated=run.simulated) if pair else None,
         "history": [
@@ -115,12 +116,32 @@ def _print(
     screen.say_table(heads, _history_cells(rows))
 
 
+def _sides(row: OutcomeRow, run: RunRow) -> dict[str, Any]:
+    """Both sides: who in PyTorch decided, and by which rule or entry of ours."""
+    theirs, ours = sides.theirs(row.source), sides.ours(row.rule, run.target)
+    return {"theirs": asdict(theirs) if theirs else None, "ours": asdict(ours) if ours else None}
+
+
+def _side_facts(row: OutcomeRow, run: RunRow) -> list[tuple[str, str]]:
+    theirs, ours = sides.theirs(row.source), sides.ours(row.rule, run.target)
+    facts = [("our rule", f"{ours.rule}: {ours.why}" if ours.why else ours.rule)] if ours else []
+    if ours and ours.file:
+        rest = [f"owner {ours.owner}"] if ours.owner else []
+        rest += [f"until {ours.expires}"] if ours.expires else []
+        facts += [("entry", f"{ours.reason} ({', '.join([ours.file, *rest])})"), ("see", ours.link)]
+    if theirs:
+        facts += [
+            ("PyTorch", theirs.who), ("by", theirs.code), ("at", theirs.where), ("instead of", theirs.turned)
+        ]  # fmt: skip
+    return facts
+
+
 def _facts(run: RunRow, row: OutcomeRow) -> None:
     label = " (simulated)" if run.simulated else ""
     facts = [
         ("in run", f"{run.uid}, {run.release} on {run.target}{label}"),
         ("outcome", row.outcome.word + (" (flaky: attempts disagreed)" if row.flaky else "")),
-        ("decided by", row.rule), ("reason", row.message), ("cause", row.cause), ("compiler code", row.code),
+        *_side_facts(row, run), ("reason", row.message), ("cause", row.cause), ("compiler code", row.code),
         ("ran on", row.ran_on), ("stage", row.stage), ("fell back", ", ".join(row.fallback_ops)),
         ("op", row.id.op), ("variant", row.id.variant), ("dtype", row.id.dtype), ("kind", row.id.kind),
         ("seconds", ", ".join(f"{phase} {spent:.3g}" for phase, spent in row.seconds.items())),

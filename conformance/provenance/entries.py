@@ -122,11 +122,24 @@ class _Span:
     variant: str
 
     def line_of(self, found: Any) -> int | None:
-        wanted = [str(each) for each in (getattr(found, "cls_name", ""), getattr(found, "test_name", "")) if each]
-        for each in _DECORATOR.finditer(self.text):
-            if wanted and all(re.search(rf"['\"]{re.escape(name)}['\"]", each[0]) for name in wanted):
-                return self.line + self.text.count("\n", 0, each.start())
+        """The line of the decorator that names the same class and test; None where none does."""
+        names = [getattr(found, "cls_name", None), getattr(found, "test_name", None)]
+        wanted = [(f"'{each}'", f'"{each}"') for each in names if each]
+        for line, text in _decorators(self.text) if wanted else ():
+            if all(single in text or double in text for single, double in wanted):
+                return self.line + line
         return None
+
+
+@cache
+def _decorators(text: str) -> tuple[tuple[int, str], ...]:
+    """Each DecorateInfo of an entry's text: its line, from 0, and what follows up to the next one."""
+    before, *parts = text.split(_DECORATOR)
+    found, line = [], before.count("\n")
+    for part in parts:
+        found.append((line, part[:_LONGEST_DECORATOR]))
+        line += part.count("\n")
+    return tuple(found)
 
 
 _BEGIN: Final = re.compile(
@@ -134,7 +147,8 @@ _BEGIN: Final = re.compile(
     re.MULTILINE,
 )
 _VARIANT: Final = re.compile(r"variant_test_name=['\"]([\w-]+)['\"]")
-_DECORATOR: Final = re.compile(r"DecorateInfo\((?:(?!DecorateInfo\().){0,600}", re.DOTALL)
+_DECORATOR: Final = "DecorateInfo("
+_LONGEST_DECORATOR: Final = 600
 
 
 @cache

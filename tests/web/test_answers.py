@@ -92,6 +92,20 @@ def test_a_test_tells_both_sides_its_attempts_and_how_to_run_it(client: httpx.Cl
     assert "first try" in page
 
 
+def test_a_skipped_test_s_page_tells_pytorch_s_side_and_ours(client: httpx.Client) -> None:
+    (found,) = said(client, "/runs/base/tests.json?outcome=skip_eligibility")["tests"]
+    shown = said(client, f"/tests/{found['test']['number']}.json?run=base")
+    assert shown["theirs"] == {
+        "who": "a guard of PyTorch's test harness", "code": "onlyOn.only_fn", "where": "test/test_a.py:8", "turned": ""
+    }  # fmt: skip
+    assert shown["ours"]["rule"] == "r:skip_eligibility"
+    page = client.get(f"/tests/{found['test']['number']}?run=base").text
+    assert "onlyOn.only_fn" in page
+    (claimed,) = said(client, "/runs/base/tests.json?rule=coverage:qr")["tests"]
+    ours = said(client, f"/tests/{claimed['test']['number']}.json?run=base")["ours"]
+    assert "does not claim" in ours["why"]
+
+
 def test_a_test_is_found_by_its_identity(client: httpx.Client) -> None:
     answer = client.get("/test", params={"key": "s::f.py::C::forward.add.int64", "run": "base"})
     assert answer.status_code == 307

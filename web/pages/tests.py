@@ -7,6 +7,8 @@ from typing import Final
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import RedirectResponse
 
+from conformance.provenance import sides
+from conformance.provenance.sides import Ours, Theirs
 from conformance.store import (
     HistoryRow,
     RunRow,
@@ -34,7 +36,10 @@ _RUNS_OF_A_HISTORY: Final = 50
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OneTest:
-    """A test in one run, and what it came to in others. `older`: the history goes on. `reproduce`: a shell command."""
+    """A test in one run, and what it came to in others. `older`: the history goes on. `reproduce`: a shell command.
+
+    `theirs` is who in PyTorch decided a skip or foresaw the failure, `ours` the rule by which it has its outcome.
+    """
 
     test: Test
     run: Run
@@ -43,6 +48,8 @@ class OneTest:
     history: Sequence[Past]
     older: bool
     reproduce: str
+    theirs: Theirs | None
+    ours: Ours | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +76,8 @@ def one_test(request: Request, number: int, run: str = "") -> View:
         test=test, run=run_of(shown), ended=ended_of(ended),
         attempts=[attempt_of(each) for each in attempts_of(store, shown, number)],
         history=past_of(past[:_RUNS_OF_A_HISTORY]), older=len(past) > _RUNS_OF_A_HISTORY,
-        reproduce=command(row.key, shown.target, shown.release),
+        reproduce=command(row.key, shown.target, shown.release), theirs=sides.theirs(ended.source),
+        ours=sides.ours(ended.rule, shown.target),
     )  # fmt: skip
     return View(
         title=test.title, template="test.html", data=data, simulated=shown.simulated, extra={"chosen_run": run}
