@@ -12,6 +12,7 @@ from conformance import expectations, plan
 from conformance.errors import ConformanceError
 from conformance.journal import Journal
 from conformance.plan import PlannedTest
+from conformance.provenance import rule_files
 from conformance.pytest_hooks import activation, folder
 from conformance.pytest_hooks.activation import Chosen
 from conformance.pytest_hooks.planning import Planner, without_tests
@@ -34,6 +35,8 @@ def prepare(config: pytest.Config, target: str, release: str) -> None:
     device, wrong = None, ""
     try:
         chosen = activation.choose(target, release)
+        expectations.load(target, chosen.release)
+        rule_files.every()
     except ConformanceError as error:
         raise pytest.UsageError(str(error)) from error
     os.environ.update(chosen.variables)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from conformance import suites, targets
+from conformance.provenance import rule_files
 
 PACKAGES: Final = ("torch", "numpy", "scipy", "pytest", "transformers", "torch-neuronx", "neuronx-cc", "libneuronxla")
 PREFIXES: Final = ("NEURON_", "TORCH_NEURONX_", "PYTORCH_", "TORCH_", "CONFORMANCE_")
@@ -25,13 +26,14 @@ _SECRETS: Final = ("TOKEN", "SECRET", "PASSWORD", "KEY", "CREDENTIAL")
 
 
 def fingerprint(target: str, release: str, suite_names: Iterable[str]) -> dict[str, str]:
-    """What must be equal for a run to be resumed, apart from its plan."""
+    """What must be equal for a run to be resumed, apart from its plan. Raises UsageError for broken rules for skips."""
     return {
         "torch": _version("torch"),
         "python": platform.python_version(),
         "target": target,
         "release": release,
         "code": code_hash(target, suite_names),
+        "rules": rule_files.digest(),
     }
 
 

@@ -113,3 +113,13 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("CONFORMANCE_RULES", str(tmp_path / "nowhere.toml"))
     with pytest.raises(UsageError, match=r"the rules in .*nowhere.toml cannot be read"):
         rule_files.every()
+
+
+def test_a_run_is_resumed_under_the_same_rules_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rule_files.digest() == ""
+    path = written(tmp_path, SOUND)
+    monkeypatch.setenv("CONFORMANCE_RULES", str(path))
+    first = rule_files.digest()
+    written(tmp_path, SOUND.replace("leaves it out", "leaves it out, always"))
+    assert first
+    assert rule_files.digest() not in ("", first)
