@@ -23,7 +23,7 @@ def test_only_listed_variables_are_recorded_and_never_a_secret(monkeypatch: pyte
 
 def test_the_fingerprint_names_what_decides_outcomes() -> None:
     found = environment.fingerprint("sim", "sim-1.1", ["ops"])
-    assert found.keys() == {"torch", "python", "target", "release", "code"}
+    assert found.keys() == {"torch", "python", "target", "release", "code", "rules"}
     assert found == environment.fingerprint("sim", "sim-1.1", ["ops"])
 
 
