@@ -170,7 +170,7 @@ def _download(root: Path, remote: str, wanted: Wanted, show: Callable[[bytes], N
         _require(commit, remote, wanted)
         git.run(root, "checkout", *quiet, "--detach", commit, show=show)
     except git.GitError as error:
-        raise _refusal(str(error), remote, wanted) from error
+        raise _refusal(str(error).replace(remote, public(remote)), remote, wanted) from error
     # A password in the address is not kept; nothing is asked of the remote any more.
     git.run(root, "remote", "set-url", "origin", public(remote))
     tree.read(root)
@@ -204,6 +204,7 @@ def _swap(partial: Path, final: Path) -> None:
 
 
 def public(remote: str) -> str:
-    """An address without the name and password that it may hold."""
+    """An address without the password or token that it may hold."""
     parts = urlsplit(remote)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if parts.password else remote
+    secret = parts.password or (parts.username and parts.scheme in ("http", "https"))
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if secret else remote
