@@ -51,10 +51,14 @@ def of_exception(error: BaseException) -> Verdict:
     )  # fmt: skip
 
 
+_ADVICE = re.compile(r"(\n\n|\\n\\n)To execute this test, run.*?(?=['\"]?\Z)", re.DOTALL)
+"""PyTorch adds to each message how to run the test, with a path of this machine; some exceptions quote their text."""
+
+
 def text_of(error: BaseException) -> str:
     """An exception's text; a test may raise one whose `__str__` fails or gives no text."""
     try:
-        return str(error)
+        return _ADVICE.sub("", str(error))
     except Exception as failed:
         return f"(its text cannot be had: __str__ raises {type(failed).__name__})"
 
@@ -74,11 +78,16 @@ def _outcome(error: BaseException, text: str, compiling: bool) -> tuple[Outcome,
     if compiling:
         group = codes.compiler_group(codes.compiler_code(text))
         return Outcome.COMPILE_FAIL, f"compiler-{group.replace(' ', '-')}"
-    if isinstance(error, AssertionError):
+    if isinstance(error, AssertionError) or _wrong_gradient(error):
         return Outcome.FAIL, "assertion"
     if isinstance(error, NotImplementedError):
         return Outcome.ERROR, "refused"
     return Outcome.ERROR, "exception"
+
+
+def _wrong_gradient(error: BaseException) -> bool:
+    """PyTorch's gradcheck raises a RuntimeError of its own where an assertion would say that gradients differ."""
+    return type(error).__name__ == "GradcheckError" and type(error).__module__.startswith("torch.autograd")
 
 
 def _chain(error: BaseException) -> list[BaseException]:
@@ -96,12 +105,20 @@ def _inner(error: BaseException) -> BaseException | None:
         return None
     if isinstance(wrapped, BaseException):
         return wrapped
-    # PyTorch's @ops re-raises any failure as a plain Exception that names the sample, the real one as its cause.
-    return error.__cause__ if type(error) is Exception else None
+    return error.__cause__ if _wraps(error) else None
+
+
+def _wraps(error: BaseException) -> bool:
+    """Whether PyTorch's harness raised it around the real one, its cause.
+
+    @ops re-raises any failure as a plain Exception that names the sample, and what a comparison stumbles over comes as
+    a RuntimeError that shows both sides.
+    """
+    return type(error) is Exception or (type(error) is RuntimeError and text_of(error).startswith("Comparing\n"))
 
 
 def unwrap(error: BaseException) -> BaseException:
-    """The exception under dynamo's BackendCompilerFailed and the plain Exception of PyTorch's @ops."""
+    """The exception under dynamo's BackendCompilerFailed and what PyTorch's harness raises around it."""
     return _chain(error)[-1]
 
 

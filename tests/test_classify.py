@@ -30,9 +30,26 @@ def wrapped(error: Exception) -> Exception:
         return outer
 
 
+def stumbled(error: Exception) -> Exception:
+    """As PyTorch's comparison raises what it did not foresee."""
+    try:
+        raise RuntimeError("Comparing\n\nTensorLikePair(…)\n\nresulted in the unexpected exception above.") from error
+    except RuntimeError as outer:
+        return outer
+
+
+GradcheckError = type("GradcheckError", (RuntimeError,), {"__module__": "torch.autograd.gradcheck"})
+OwnGradcheckError = type("GradcheckError", (RuntimeError,), {"__module__": "mine"})
+
+
 @pytest.mark.parametrize(
     ("error", "outcome", "rule"),
     [
+        (stumbled(NotImplementedError("no complex numbers")), Outcome.ERROR, "refused"),
+        (stumbled(wrapped(AssertionError("not close"))), Outcome.FAIL, "assertion"),
+        (GradcheckError("Jacobian mismatch for output 0"), Outcome.FAIL, "assertion"),
+        (wrapped(GradcheckError("Jacobian mismatch for output 0")), Outcome.FAIL, "assertion"),
+        (OwnGradcheckError("boom"), Outcome.ERROR, "exception"),
         (AssertionError("Tensor-likes are not close"), Outcome.FAIL, "assertion"),
         (wrapped(AssertionError("not close")), Outcome.FAIL, "assertion"),
         (NotImplementedError("not implemented for neuron"), Outcome.ERROR, "refused"),
