@@ -2,6 +2,9 @@
 
 import pytest
 
+from conformance import inventory
+from conformance.inventory import Status
+from conformance.inventory.overloads import base_of
 from conformance.outcomes import Outcome, RanOn, Stage
 from tests.plugin.sessions import FILES, Session, session
 
@@ -118,3 +121,17 @@ def test_the_terminal_says_what_was_recorded_and_how_to_store_it(everything: Ses
     assert "release sim-1.1 (SIMULATION)" in everything.output
     assert f"conformance ingest {everything.folder.path}" in everything.output
     assert everything.folder.read_header().supervised is False
+
+
+def test_the_folder_tells_which_overloads_the_tests_took(everything: Session) -> None:
+    found = inventory.of_folder(everything.folder)
+    assert found is not None
+    assert found.tells
+    assert found.statuses["aten::add.Tensor"] is Status.TESTED
+    assert found.overloads.named["nn.functional.relu"] == ("aten::relu", "aten::relu_")
+    assert found.statuses["aten::geqrf"] is Status.SKIPPED
+    taken = everything.results()["TestAnswers::test_falls_back"].shown.fallback_ops
+    assert taken
+    assert all(
+        any(found.evidence(full).by_fallback for full in found.registrations if base_of(full) == op) for op in taken
+    )
