@@ -39,8 +39,22 @@ def diff(a: str, b: str, exit_code: bool, words: str, limit: int, form: str) -> 
             if each.remark:
                 screen.remark(each.remark)
         compared = store.compare(opened, found[0].run, found[1].run)
+        _remark_expectations(compared)
         _print(opened, compared, pairs, limit, form)
     return _verdict(compared, exit_code)
+
+
+def _remark_expectations(compared: Comparison) -> None:
+    """Say when the runs were told different expectation files, or one of them alone probed what entries skip."""
+    told = [each.fingerprint.get("expectation files", "") for each in (compared.a, compared.b)]
+    if told[0] == told[1]:
+        return
+    facts = [
+        f"{name}: {run.environment.get('expectations.files') or 'the shipped ones'}"
+        + (", probed" if run.environment.get("expectations.probe") == "yes" else "")
+        for name, run in (("A", compared.a), ("B", compared.b))
+    ]
+    screen.remark(screen.safe(f"the two runs were told different expectations; {'; '.join(facts)}"))
 
 
 def _pairs(words: str) -> tuple[PairClass, ...]:

@@ -27,7 +27,8 @@ _NAMES: Final = {"trn2": "neuron.toml", "trn3": "neuron.toml"}
 def shipped(target: str) -> Path | None:
     """The shipped file of a target; None for a target that claims everything."""
     path = FOLDER / _NAMES.get(target, f"{target}.toml")
-    return path if path.exists() else None
+    # The name may be that of a stored run, which comes from anywhere.
+    return path if path.parent == FOLDER and path.is_file() else None
 
 
 def today() -> date:

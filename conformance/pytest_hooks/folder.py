@@ -11,7 +11,7 @@ from typing import Self
 
 import msgspec
 
-from conformance import plan, record, settings
+from conformance import expectations, plan, record, settings
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome
 from conformance.plan import PlannedTest, RunHeader, Selection
@@ -61,12 +61,14 @@ class Run:
     def begin(self, collected: Collected, files: Iterable[str]) -> None:
         """Write plan and header. Raises UsageError when two tests have one identity."""
         keys = tuple(each.key for each in collected.tests) if collected.part else ()
+        prints = {"torch": version("torch"), "target": self.chosen.target.name, "release": self.chosen.release}
+        told = expectations.Chosen.of_environment().digest()
         header = RunHeader(
             run=self.name, target=self.chosen.target.name, release=self.chosen.release,
             simulated=self.chosen.target.simulated,
             selection=Selection(suites=(SUITE,), tests=tuple(files), keys=keys),
             plan_digest=plan.digest(collected.tests), planned=len(collected.tests), started=self.started,
-            fingerprint={"torch": version("torch"), "target": self.chosen.target.name, "release": self.chosen.release},
+            fingerprint={**prints, "expectation files": told},
             environment=collected.environment, supervised=False,
         )  # fmt: skip
         self.folder.create(header, collected.tests)
@@ -105,4 +107,10 @@ def survey(device: Device, path: Path, tests: Iterable[PlannedTest]) -> dict[str
 def environment(device: Mapping[str, str]) -> dict[str, str]:
     """Versions, and the values of the device's variables."""
     packages = {name: version(name) for name in ("torch", "numpy", "pytest", "pytest-xdist")}
-    return {"python": platform.python_version(), **packages, **device, "driver": "pytest"}
+    return {
+        "python": platform.python_version(),
+        **packages,
+        **device,
+        **expectations.Chosen.of_environment().facts(),
+        "driver": "pytest",
+    }
