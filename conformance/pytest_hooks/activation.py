@@ -58,6 +58,8 @@ def for_device_tests(device: str) -> None:
     if device in IN_TREE:
         return
     early = "torch.testing._internal.common_device_type" in sys.modules
+    if (preloaded := sys.modules.get("conformance.pytest_hooks.harness")) is not None:
+        preloaded.announce()
     from torch.testing._internal import common_device_type as harness
 
     if harness.PrivateUse1TestBase not in harness.device_type_test_bases:

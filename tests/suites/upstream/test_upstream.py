@@ -32,23 +32,6 @@ def test_a_file_that_is_not_there_is_named() -> None:
         list(suites.get("upstream").collect(select("nowhere.py"), "sim", RELEASE))
 
 
-@pytest.mark.parametrize("worker", ["", "gw0"])
-def test_what_pytest_cannot_collect_on_is_said_in_one_sentence(worker: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_XDIST_WORKER", worker)
-    if not worker:
-        monkeypatch.delenv("PYTEST_XDIST_WORKER")
-    with pytest.raises(UsageError, match=r"pytest could not collect .*: ERROR: unknown target 'gaudi'"):
-        list(suites.get("upstream").collect(select(RULES), "gaudi", RELEASE))
-
-
-@pytest.mark.slow
-def test_a_file_that_ends_the_process_while_it_is_imported_is_said(tmp_path: Path) -> None:
-    file = tmp_path / "leaves.py"
-    file.write_text("import os; os._exit(5)\n")
-    with pytest.raises(UsageError, match="a file ended the process while it was imported, with status 5"):
-        list(suites.get("upstream").collect(select(str(file)), "sim", RELEASE))
-
-
 @pytest.mark.slow
 def test_a_test_that_ends_pytest_and_one_that_is_gone_have_their_outcomes_and_the_rest_go_on(tmp_path: Path) -> None:
     selection = select(str(FILES / "faults.py"))
