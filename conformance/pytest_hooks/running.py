@@ -1,6 +1,10 @@
 """Runs planned upstream tests by pytest in this process, the device active already: one attempt each, journalled."""
 
-from collections.abc import Generator, Mapping, Sequence
+import gc
+import sys
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -10,6 +14,7 @@ from conformance.plan import PlannedTest
 from conformance.pytest_hooks import activation, identity
 from conformance.pytest_hooks.planning import PLANNED, classes_of, function_of
 from conformance.pytest_hooks.recorder import Recorder
+from conformance.pytest_hooks.restrict import Wanted, restricted
 from conformance.suites import Bench
 
 GONE: Final = "test-gone"
@@ -21,20 +26,26 @@ ENDED_PYTEST: Final = "ended-pytest"
 
 
 def run(tests: Sequence[PlannedTest], bench: Bench, options: Sequence[str]) -> None:
-    """Run the tests in plan order. pytest is called again for what is left when a test makes pytest end.
+    """Run the tests file by file, in plan order. pytest is called again for what is left when a test makes pytest end.
 
     Raises KeyboardInterrupt when one was raised.
     """
     activation.for_device_tests(bench.device.device)
     activation.quicken()
     left = {each.key: each for each in tests}
+    whole: set[str] = set()
     while left:
-        chosen = Chosen(left, bench)
-        files = dict.fromkeys(each.where for each in left.values())
-        code = pytest.main([*options, *files], plugins=[chosen])
+        file = next(iter(left.values())).where
+        chosen = Chosen({key: each for key, each in left.items() if each.where == file}, bench)
+        wanted = Wanted.of((each.id for each in chosen.tests.values()), bench.device.device)
+        with file_alone(Path(file)), nullcontext() if file in whole else restricted(wanted):
+            code = pytest.main([*options, file], plugins=[chosen])
         if chosen.interrupted:
             raise KeyboardInterrupt
-        chosen.settle()
+        if chosen.settle(last=file in whole):
+            whole.add(file)
+            left = {key: each for key, each in left.items() if key not in chosen.ended}
+            continue
         if not chosen.ended and len(left) < len(tests):
             # An earlier test left this process unfit for pytest: the supervisor gives the rest to a fresh one.
             return
@@ -43,11 +54,25 @@ def run(tests: Sequence[PlannedTest], bench: Bench, options: Sequence[str]) -> N
         left = {key: each for key, each in left.items() if key not in chosen.ended}
 
 
+@contextmanager
+def file_alone(file: Path) -> Iterator[None]:
+    """Import a file as if no other had been: PyTorch has test_ops.py twice, and helpers of one name in two folders."""
+    before, path, tree = set(sys.modules), list(sys.path), Path(identity.tree_of(file))
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        for name in set(sys.modules).difference(before):
+            where = getattr(sys.modules[name], "__file__", None)
+            if where and Path(where).is_relative_to(tree):
+                del sys.modules[name]
+
+
 class Chosen:
     """One pytest session over some planned tests; a pytest plugin."""
 
     def __init__(self, tests: Mapping[str, PlannedTest], bench: Bench) -> None:
-        self._tests = tests
+        self.tests = tests
         self._bench = bench
         self._recorder = Recorder(bench.device, bench.journal, bench.number)
         self._found: set[str] = set()
@@ -87,11 +112,11 @@ class Chosen:
             found = identity.identify(
                 item.path, classes_of(item), item.name, getattr(item, "cls", None), function_of(item)
             )
-            planned = self._tests.get(found.key)
+            planned = self.tests.get(found.key)
             if planned is not None:
                 item.stash[PLANNED] = planned
                 by_key[found.key] = item
-        items[:] = [by_key[key] for key in self._tests if key in by_key]
+        items[:] = [by_key[key] for key in self.tests if key in by_key]
         self._found, self._collected = set(by_key), True
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -103,13 +128,26 @@ class Chosen:
         """Keep what pytest or a plugin stumbled over."""
         self._why = str(excrepr)
 
-    def settle(self) -> None:
-        """End the test in which pytest ended, and those that were not found."""
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> Generator[None, object, object]:
+        """Look for no garbage while tests are made: nothing is thrown away then."""
+        gc.disable()
+        try:
+            return (yield)
+        finally:
+            gc.enable()
+
+    def settle(self, *, last: bool) -> bool:
+        """End the test in which pytest ended, and at the `last` look at the file those that were not found.
+
+        Whether the file is to be looked at once more, with all of its tests made.
+        """
         if self._recorder.left_open:
             self._end(self._recorder.left_open, Outcome.ERROR, ENDED_PYTEST, self._why or "pytest ended in this test")
-        for key, test in self._tests.items():
-            if self._collected and key not in self._found:
-                self._missing(key, self._broken.get(test.where, ""))
+        missing = [key for key in self.tests if self._collected and key not in self._found]
+        for key in missing if last else ():
+            self._missing(key, self._broken.get(self.tests[key].where, ""))
+        return bool(missing) and not last
 
     def _missing(self, key: str, why: str) -> None:
         self._bench.journal.begin(key, self._bench.number(key))
@@ -120,7 +158,7 @@ class Chosen:
 
     def give_up(self, why: str) -> None:
         """End every test that has no attempt yet."""
-        for key in self._tests:
+        for key in self.tests:
             if key not in self.ended:
                 self._bench.journal.begin(key, self._bench.number(key))
                 self._end(key, Outcome.ERROR, ENDED_PYTEST, self._why or why)
