@@ -1,0 +1,96 @@
+"""A run over a PyTorch source tree: its files, imports, classes and conftest, the record of it, and resuming."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance import record
+from conformance.outcomes import Outcome
+from conformance.record import RunFolder
+from conformance.upstream import installed
+from tests.plugin.sessions import RELEASE, environment
+from tests.upstream.trees import folder
+
+_HEAD = """
+import torch
+from torch.testing._internal.common_device_type import instantiate_device_type_tests
+from torch.testing._internal.common_utils import TestCase
+from shared_by_tests import ONE
+from tools.numbers import TWO
+"""
+_OPS = f"""{_HEAD}
+class TestCommon(TestCase):
+    def test_add(self, device):
+        self.assertEqual(torch.ones(2, device=device) + ONE, torch.full((2,), TWO, device=device))
+
+class TestPlain(TestCase):
+    def test_of_the_cpu(self):
+        pass
+
+instantiate_device_type_tests(TestCommon, globals())
+"""
+_TRANSFORMS = f"""{_HEAD}
+import beside
+
+class TestOperators(TestCase):
+    def test_neg(self, device):
+        self.assertEqual(-torch.ones(2, device=device), torch.full((2,), -1.0, device=device))
+
+class TestOfCuda(TestCase):
+    def test_never(self, device):
+        pass
+
+instantiate_device_type_tests(TestOperators, globals(), only_for=("cpu", "cuda"))
+instantiate_device_type_tests(TestOfCuda, globals(), only_for="cuda")
+"""
+_FILES = {
+    "version.txt": f"{installed().number}a0",
+    "pytest.ini": "[pytest]\nxfail_strict = True\njunit_logging_reruns = all\n",
+    "tools/__init__.py": "",
+    "tools/numbers.py": "TWO = 2.0\n",
+    "torch/__init__.py": "raise ImportError('the source tree, not the installed torch')\n",
+    "test/conftest.py": "raise RuntimeError('written for another pytest')\n",
+    "test/shared_by_tests.py": "ONE = 1.0\n",
+    "test/test_ops.py": _OPS,
+    "test/functorch/beside.py": "",
+    "test/functorch/test_ops.py": _TRANSFORMS,
+    "test/test_of_tomorrow.py": "",
+}
+
+
+def conformance(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """`conformance run` in a process and a home of its own."""
+    program = str(Path(sys.executable).with_name("conformance"))
+    return subprocess.run(
+        [program, "run", "--no-ingest", "-n", "1", *arguments],
+        capture_output=True, text=True, env=environment(home), check=False, timeout=300,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_files_of_the_profile_are_run_recorded_and_resumed_only_as_they_were(tmp_path: Path) -> None:
+    root = folder(tmp_path / "tree", _FILES)
+    done = conformance(tmp_path, "--target", "sim", "--release", RELEASE, "--upstream", str(root))
+    assert done.returncode == 0, done.stderr
+    assert "PyTorch's 3 test files: 2 run, 0 left out with a reason, 1 unlisted;" in done.stderr
+    run = RunFolder(path=next((tmp_path / "runs").iterdir()))
+    header, results = run.read_header(), record.read_results(run)
+    assert {each.test.key: each.outcome for each in results} == {
+        "upstream::test_ops::TestCommon::test_add": Outcome.PASS,
+        "upstream::functorch/test_ops::TestOperators::test_neg": Outcome.PASS,
+    }
+    assert header.selection.whole
+    assert header.selection.files == ("test_ops.py::TestCommon", "functorch/test_ops.py::TestOperators")
+    assert header.environment["upstream.version"] == installed().number
+    assert header.environment["upstream.mismatch"] == ""
+    assert header.environment["upstream.files"].startswith("3 test files: 2 run")
+    assert str(root) not in str(header.selection)
+
+    again = conformance(tmp_path, "--resume", header.run)
+    assert again.returncode == 0, again.stderr
+    (root / "test" / "shared_by_tests.py").write_text("ONE = 1\n")
+    changed = conformance(tmp_path, "--resume", header.run)
+    assert changed.returncode == 2
+    assert "cannot be resumed: its upstream tree was" in changed.stderr
