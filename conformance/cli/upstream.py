@@ -38,7 +38,7 @@ def fetch(remote: str, tag: str | None, commit: str | None, force: bool) -> int:
     Example: conformance upstream fetch --remote https://git.example.com/pytorch.git
     """
     known, wanted = settings.load(), checkout.Wanted.of(installed(), tag, commit)
-    screen.remark(f"fetching {wanted.name} from {screen.safe(checkout.public(remote))} …")
+    screen.remark(f"getting {wanted.name}, from {screen.safe(checkout.public(remote))} unless it is here …")
     show = _show if sys.stderr.isatty() else None
     found, new = checkout.fetch(known.cache, remote, wanted, show, force=force)
     screen.say(str(found.root))
