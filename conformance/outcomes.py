@@ -190,7 +190,8 @@ class Attempt:
     """What one attempt at a planned test came to. `seconds` maps Phase words to seconds.
 
     `source` is upstream's side of a skip or an expected failure, None where upstream decided nothing. `reached` are
-    the ops that it took; None where nothing could tell, and in attempts read back from a journal.
+    the ops that it took; None where nothing could tell, and in attempts read back from a journal. `leaked` is what it
+    left changed for the next test, a line a piece; `alone` that no other test ran in its process.
     """
 
     outcome: Outcome
@@ -205,6 +206,12 @@ class Attempt:
     detail: str = ""
     source: Source | None = None
     reached: Reached | None = None
+    leaked: tuple[str, ...] = ()
+    alone: bool = False
+
+
+LEAST_ALONE: Final = 2
+"""Attempts alone that must agree before a test is called order-dependent: one that differs once is merely flaky."""
 
 
 def settle(outcomes: Iterable[Outcome]) -> tuple[Outcome, bool]:
@@ -218,6 +225,16 @@ def settle(outcomes: Iterable[Outcome]) -> tuple[Outcome, bool]:
     if not real:
         return (Outcome.INFRA if Outcome.INFRA in made else Outcome.NOT_RUN), False
     return max(real, key=BADNESS.__getitem__), len(set(real)) > 1
+
+
+def order_dependent(made: Iterable[tuple[Outcome, bool]]) -> bool:
+    """Whether a test ends otherwise alone than among others, told from its attempts: outcome and whether it was alone.
+
+    All attempts among others must agree, and all of at least two alone; those lost to the machine say nothing.
+    """
+    real = [each for each in made if each[0] not in (Outcome.INFRA, Outcome.NOT_RUN)]
+    alone, company = ([outcome for outcome, was in real if was is wanted] for wanted in (True, False))
+    return len(alone) >= LEAST_ALONE and len(set(alone)) == len(set(company)) == 1 and alone[0] is not company[0]
 
 
 def status_byte(outcome: Outcome, flaky: bool) -> int:

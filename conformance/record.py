@@ -9,7 +9,7 @@ import msgspec
 
 from conformance import journal, plan, settlement
 from conformance.errors import UsageError
-from conformance.outcomes import Attempt, Outcome, RanOn, Stage
+from conformance.outcomes import Attempt, Outcome, RanOn, Stage, order_dependent
 from conformance.plan import PlannedTest, RunHeader
 
 
@@ -71,6 +71,11 @@ class Result:
     attempts: tuple[Attempt, ...]
     outcome: Outcome
     flaky: bool
+
+    @property
+    def order_dependent(self) -> bool:
+        """Whether the test ends otherwise alone than among others."""
+        return self.flaky and order_dependent((each.outcome, each.alone) for each in self.attempts)
 
     @property
     def shown(self) -> Attempt:

@@ -44,6 +44,7 @@ class Evidence:
     fallback: frozenset[str] = frozenset()
     reached: Reached | None = None
     running: bool = False
+    leaked: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property

@@ -91,6 +91,8 @@ def classes_of(item: pytest.Item | pytest.Collector) -> tuple[str, ...]:
 
 
 _HARNESS = "torch.testing._internal"
+_FIXTURES = ("_unittest_", "_conformance_")
+"""pytest's fixtures for unittest's classes, and this plugin's own."""
 
 
 def own_set_up(item: pytest.Item) -> bool:
@@ -99,7 +101,7 @@ def own_set_up(item: pytest.Item) -> bool:
     if getattr(cls, "__unittest_skip__", False):
         return False
     names = [
-        each for each in getattr(item, "fixturenames", ()) if not (each == "request" or each.startswith("_unittest_"))
+        each for each in getattr(item, "fixturenames", ()) if not (each == "request" or each.startswith(_FIXTURES))
     ]
     marked = any(each.name in ("skip", "skipif", "xfail", "usefixtures") for each in item.iter_markers())
     return marked or bool(names) or any(_of_the_file(cls, each) for each in ("setUp", "setUpClass"))

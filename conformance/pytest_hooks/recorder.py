@@ -1,7 +1,7 @@
 """Records every test that this process runs: begin, stages and end in the journal, one outcome a test."""
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from conformance.provenance.rules import Origin, Skip
 from conformance.pytest_hooks.evidence import Evidence, Seen
 from conformance.pytest_hooks.graphs import Graphs
 from conformance.pytest_hooks.identity import tree_of
+from conformance.pytest_hooks.isolation import kept
 from conformance.pytest_hooks.planning import PLANNED, function_of
 from conformance.pytest_hooks.streams import KeptOpen
 from conformance.pytest_hooks.subtests import named
@@ -60,6 +61,7 @@ class Recorder:
             config.addinivalue_line("filterwarnings", each)
         config.pluginmanager.register(self, "conformance-recorder")
         config.pluginmanager.register(KeptOpen(), "conformance-streams")
+        config.pluginmanager.register(kept.plugin(self._device.device, self._leaked), "conformance-isolation")
         self._watch.start()
 
     def stop(self) -> None:
@@ -85,7 +87,9 @@ class Recorder:
         finally:
             self._open = None
         self._end_stray_child()
-        self._journal.end(planned.key, replace(judged(evidence), reached=evidence.reached), number)
+        self._journal.end(
+            planned.key, replace(judged(evidence), reached=evidence.reached, leaked=tuple(evidence.leaked)), number
+        )
         self.left_open = ""
         self.ended.add(planned.key)
         if class_teardown_failed(evidence):
@@ -182,6 +186,11 @@ class Recorder:
         if error is None:
             return Skip(origin=Origin.ELSEWHERE, reason="")
         return skip_of(error, tree_of(item.path))
+
+    def _leaked(self, left: Iterable[str]) -> None:
+        """Called by the isolation with what was found changed and put back."""
+        if self._open is not None:
+            self._open[1].leaked.extend(left)
 
     def _told(self, what: str, error: BaseException | None, text: str) -> None:
         """Called by the watch on unittest's results."""

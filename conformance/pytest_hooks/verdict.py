@@ -25,8 +25,6 @@ _TIMED_OUT: Final = ("Timeout (>", "Timeout >")
 """How pytest-timeout words the failure that it raises in a test."""
 _NOT_FAILED: Final = "expected test to fail, but it passed"
 """What PyTorch's own expectedFailure says when there was nothing to swallow."""
-_ADVICE: Final = "\n\nTo execute this test, run"
-"""PyTorch adds to each message how to run the test, with a path of this machine."""
 _CLASS_TEARDOWN: Final = frozenset(
     {"unittest_setup_class_fixture", "xunit_setup_class_fixture", "xunit_setup_module_fixture"}
 )
@@ -119,7 +117,6 @@ def verdict_of(error: BaseException | None, text: str) -> Verdict:
         first = text.strip().splitlines()[0] if text.strip() else "failed without an exception"
         return Verdict(outcome=Outcome.FAIL, rule="report", message=first, cause=first, detail=text)
     found = classify.of_exception(error)
-    found = replace(found, message=found.message.partition(_ADVICE)[0])
     if not isinstance(error, pytest.fail.Exception):
         return found
     if str(error.msg or "").startswith(_TIMED_OUT):

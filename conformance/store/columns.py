@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from conformance import journal, plan, record, settlement
 from conformance.errors import UsageError
 from conformance.journal import End
-from conformance.outcomes import Outcome, Phase, RanOn, Source, settle, status_byte
+from conformance.outcomes import Outcome, Phase, RanOn, Source, order_dependent, settle, status_byte
 from conformance.plan import Decision, PlannedTest, RunHeader
 from conformance.record import RunFolder
 from conformance.store.vectors import RAN_ON, STAGES, encode_seconds
@@ -47,16 +47,19 @@ class Columns:
     definition: NDArray[np.uint64]
     shown: Sequence[End]
     attempts: NDArray[np.uint8]
+    order_dependent: NDArray[np.uint8]
     kept: Sequence[Attempted]
     finished: float
     digest: str
 
     def texts(self, name: str) -> list[str]:
-        """A column of phrases, as recorded: "rule", "cause", "code", "message", "fallback" or "source"."""
+        """A column of phrases, as recorded: "rule", "cause", "code", "message", "fallback", "source" or "leaked"."""
         if name == "fallback":
             return [fallback_phrase(each.f) if each.f else "" for each in self.shown]
         if name == "source":
             return [source_phrase(each.w) if each.w else "" for each in self.shown]
+        if name == "leaked":
+            return ["\n".join(each.y) if each.y else "" for each in self.shown]
         return list(map(attrgetter(_FIELDS[name]), self.shown))
 
     def sides(self) -> dict[str, NDArray[np.generic]]:
@@ -68,6 +71,7 @@ class Columns:
             "ran_on": np.fromiter([places[each.on] for each in self.shown], np.uint8, size),
             "stage": np.fromiter([stages[each.s] for each in self.shown], np.uint8, size),
             "attempts": self.attempts,
+            "order_dependent": self.order_dependent,
             "probed": np.fromiter([each.probed is not None for each in self.tests], np.uint8, size),
         }
         for phase in set().union(*measured) & {each.value for each in Phase}:
@@ -130,6 +134,7 @@ def read(files: Files) -> Columns:
         header=files.header, tests=tests, keys=stored,
         status=np.array(joined.status, np.uint8), definition=definitions(tests), shown=joined.shown,
         attempts=np.minimum(joined.attempts, 255).astype(np.uint8), kept=joined.kept,
+        order_dependent=np.array(joined.order_dependent, np.uint8),
         finished=max((each.at for each in joined.shown), default=0.0) or files.header.started, digest=files.digest,
     )  # fmt: skip
 
@@ -169,6 +174,7 @@ class _Joined:
     shown: list[End] = field(default_factory=list)
     status: list[int] = field(default_factory=list)
     attempts: list[int] = field(default_factory=list)
+    order_dependent: list[bool] = field(default_factory=list)
     kept: list[Attempted] = field(default_factory=list)
 
 
@@ -186,6 +192,7 @@ def _join(tests: Sequence[PlannedTest], keys: Sequence[str], ended: Mapping[str,
         joined.shown.append(end)
         joined.status.append(status_byte(outcome, flaky))
         joined.attempts.append(len(made))
+        joined.order_dependent.append(flaky and order_dependent((each.o, each.a) for each in made))
         if test.decided is None and (len(made) > 1 or _IS_KEPT[outcome] or test.probed is not None):
             joined.kept.extend(Attempted(place=place, end=each) for each in made)
     return joined

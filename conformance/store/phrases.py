@@ -25,6 +25,7 @@ class Kind(IntEnum):
     MESSAGE = 14
     FALLBACK = 15
     SOURCE = 16
+    LEAKED = 17
 
 
 Cursor: TypeAlias = psycopg.Cursor[Any]

@@ -22,7 +22,8 @@ from conformance.store.vectors import PHRASES, RAN_ON, STAGES
 class OutcomeRow:
     """What one test came to in one run. `seconds` maps Phase words to seconds, at most 0.54 % off.
 
-    `source` is upstream's side of a skip or an expected failure, None where none was recorded.
+    `source` is upstream's side of a skip or an expected failure, None where none was recorded. `leaked` is what the
+    test left changed for the next one; `order_dependent` that it ends otherwise alone than among others.
     """
 
     number: int
@@ -39,6 +40,8 @@ class OutcomeRow:
     fallback_ops: tuple[str, ...]
     seconds: Mapping[str, float]
     source: Source | None = None
+    leaked: tuple[str, ...] = ()
+    order_dependent: bool = False
 
     @property
     def key(self) -> str:
@@ -133,6 +136,7 @@ def rows_of(store: Store, run: RunRow, numbers: Sequence[int]) -> list[OutcomeRo
     tests, texts = numbered_tests(store, numbers), phrases_at(store, run, numbers, PHRASES)
     status, seconds = readings.status(store, run), readings.seconds_at(store, run, numbers)
     attempts, ran_on, stage = (readings.side(store, run, name) for name in ("attempts", "ran_on", "stage"))
+    ordered = readings.side(store, run, "order_dependent")
     rows = []
     for place, number in enumerate(numbers):
         outcome, flaky = outcome_of(int(status[number]))
@@ -143,6 +147,7 @@ def rows_of(store: Store, run: RunRow, numbers: Sequence[int]) -> list[OutcomeRo
                 attempts=int(attempts[number]), ran_on=RAN_ON[int(ran_on[number])], stage=STAGES[int(stage[number])],
                 rule=said["rule"], message=said["message"], cause=said["cause"], code=said["code"],
                 fallback_ops=ops_of(said["fallback"]), seconds=seconds[place], source=source_of(said["source"]),
+                leaked=ops_of(said["leaked"]), order_dependent=bool(ordered[number]),
             )
         )  # fmt: skip
     return rows

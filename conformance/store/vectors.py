@@ -23,17 +23,18 @@ SHORTEST: Final = 1e-6
 
 RAN_ON: Final = ("", *(each.value for each in RanOn))
 STAGES: Final = ("", *(each.value for each in Stage))
-PHRASES: Final = ("rule", "cause", "code", "message", "fallback", "source")
+PHRASES: Final = ("rule", "cause", "code", "message", "fallback", "source", "leaked")
 """Side columns whose values are numbers of phrases."""
 
 ATTEMPT_PHRASES: Final = PHRASES[:5]
-"""Those that a kept attempt has of its own; the source is kept with the outcome alone."""
+"""Those that a kept attempt has of its own; source and leaks are kept with the outcome alone."""
 
 SIDES: Final[Mapping[str, type[np.generic]]] = {
     **dict.fromkeys(PHRASES, np.int32),
     "ran_on": np.uint8,
     "stage": np.uint8,
     "attempts": np.uint8,
+    "order_dependent": np.uint8,
     "probed": np.uint8,
     **{f"seconds.{each.value}": np.uint16 for each in Phase},
 }
