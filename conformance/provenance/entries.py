@@ -48,6 +48,15 @@ def entry_of(cls: Any, function: Any, kind: str, reason: str = "") -> Entry | No
     return None
 
 
+def guard_of(function: Any, guard: str) -> Entry | None:
+    """The test's own entry, as what put a guard of the harness on the test; None for a test without one."""
+    given = parameters(function)
+    info = next((given[name] for name in INFOS if given.get(name) is not None), None)
+    if info is None:
+        return None
+    return Entry(text=f"{_kind(info)} {_name(info)}: {guard.partition('.')[0]}", where=_place(info, None))
+
+
 def _active(info: Any, cls: Any, function: Any, kind: str, reason: str) -> Any:
     """The first DecorateInfo, or bare decorator, of an entry that is for this test and does what is asked."""
     given, device = parameters(function), getattr(cls, "device_type", "")

@@ -99,6 +99,11 @@ EXPECTED_FAILURE: Final = "expectedFailure.__call__.<locals>.efail_fn"
 """PyTorch's own expectedFailure: it swallows the failure, so that unittest sees a pass."""
 
 
+MADE: Final = "made"
+"""Stands for the wrapper around a test that was made for an OpInfo, ModuleInfo or OptimizerInfo."""
+_MAKER: Final = "._parametrize_test.<locals>.test_wrapper"
+
+
 def foreseen(cls: Any, function: Any, device: str) -> Skip | None:
     """The skip that will end this test, unless its set-up ends it first; None when nothing on it skips."""
     if (on_class := class_skip(cls)) is not None:
@@ -109,7 +114,7 @@ def foreseen(cls: Any, function: Any, device: str) -> Skip | None:
         guard = GUARDS.get(name)
         reason = guard(Guarded(closure=closure, cls=cls, device=device)) if guard else None
         if reason is not None:
-            return Skip(origin=Origin.GATE, reason=reason, function=name, where=entries.place_of(function))
+            return applied(Skip(origin=Origin.GATE, reason=reason, function=name), function)
     return None
 
 
@@ -121,10 +126,23 @@ def class_skip(cls: Any) -> Skip | None:
 
 
 def applied(skip: Skip, function: Any) -> Skip:
-    """A skip that one of the guards here raised is placed where the guard was put on the test, not in the harness."""
+    """A skip that one of the guards here raised is placed where the guard was put on the test, not in the harness.
+
+    The test's own entry puts its guards around what PyTorch's @ops and its kin make of the test.
+    """
     if skip.origin is not Origin.GATE or skip.function not in GUARDS:
         return skip
+    if _outside(function, skip.function) and (entry := entries.guard_of(function, skip.function)) is not None:
+        return replace(skip, entry=entry.text, where=entry.where)
     return replace(skip, where=entries.place_of(function))
+
+
+def _outside(function: Any, guard: str) -> bool:
+    """Whether a guard is around the test that was made for an entry, not on the test in the file."""
+    for name, _ in wrappers(function):
+        if name in (guard, MADE):
+            return name == guard and any(each == MADE for each, _ in wrappers(function))
+    return False
 
 
 def decorated(cls: Any, function: Any, reason: str) -> Skip:
@@ -164,7 +182,7 @@ def swallows_failure(function: Any, device: str, dtype: Any) -> bool:
 
 
 def wrappers(function: Any) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """The harness' wrappers around a test, outermost first, each with what it closed over."""
+    """The harness' wrappers around a test, outermost first, each with what it closed over; MADE for an entry's own."""
     for _ in range(LONGEST_CHAIN):
         if not isinstance(function, FunctionType):
             return
@@ -178,6 +196,8 @@ def wrappers(function: Any) -> Iterable[tuple[str, Mapping[str, Any]]]:
 def _known_name(code: Any) -> str:
     name: str = code.co_qualname
     harness = "/torch/testing/_internal/" in code.co_filename.replace("\\", "/")
+    if harness and name.endswith(_MAKER):
+        return MADE
     return name if harness and (name in GUARDS or name == EXPECTED_FAILURE) else ""
 
 

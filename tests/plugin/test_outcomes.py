@@ -88,6 +88,35 @@ def test_every_test_ends_as_the_vocabulary_says(everything: Session, wanted: dic
     assert got == wanted
 
 
+WHO = {
+    "TestSkippedClass::test_one": ("decorator", "skip, on the class", ""),
+    "TestSkips::test_decorated": ("decorator", "skip", '@unittest.skip("not today")'),
+    "TestSkips::test_only_cuda": ("gate", "onlyOn.__call__.<locals>.only_fn", "@onlyCUDA"),
+    "TestSkips::test_slow": ("gate", "slowTest.<locals>.wrapper", "@slowTest"),
+    "TestSkips::test_in_the_body": ("body", "TestSkips.test_in_the_body", "self.skipTest("),
+    "TestSkips::test_of_a_foreign_library": ("elsewhere", "<module>", ""),
+    "TestExpectations::test_fails_as_expected": ("decorator", "expectedFailure", "@unittest.expectedFailure"),
+    "TestExpectations::test_swallowed": ("gate", "expectedFailure.__call__.<locals>.efail_fn", "@expectedFailure("),
+    "TestExpectations::test_calls_xfail": ("body", "pytest.xfail", ""),
+    "TestPytestWays::test_marked_xfail": ("marker", "pytest.mark.xfail", ""),
+    "TestOps::test_forward_geqrf_float32": None,
+    "TestAnswers::test_wrong": None,
+}
+
+
+def test_a_skip_and_an_expected_failure_name_who_decided_and_the_line(everything: Session) -> None:
+    results, lines = everything.results(), (FILES / "skips.py").read_text().splitlines()
+    for name, wanted in WHO.items():
+        source = results[name].shown.source
+        if wanted is None or source is None:
+            assert source is wanted, name
+            continue
+        who, code, line = wanted
+        assert (source.who, source.code) == (who, code), name
+        file, _, number = source.where.rpartition(":")
+        assert not line or (file == "tests/upstream_style/skips.py" and line in lines[int(number) - 1]), name
+
+
 def test_every_planned_test_has_its_outcome_and_a_stage_and_place_that_fit(everything: Session) -> None:
     results = everything.results()
     assert not [name for name, each in results.items() if each.outcome is Outcome.NOT_RUN or len(each.attempts) != 1]

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 import torch
 from torch.testing import _internal
+from torch.testing._internal.common_device_type import OpDTypes, instantiate_device_type_tests, ops
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.common_modules import module_db
+from torch.testing._internal.common_utils import TestCase, slowTest
 from torch.testing._internal.opinfo.core import DecorateInfo, OpInfo
 
 from conformance.outcomes import Source
@@ -134,6 +136,30 @@ def test_a_guard_that_raised_is_placed_where_it_was_put_on_the_test() -> None:
     assert guards.applied(raised, test).where.startswith("tests/provenance/test_entries.py:")
     other = Skip(origin=Origin.GATE, reason="x", function="first_sample", where="torch/testing/_internal/y.py:1")
     assert guards.applied(other, test) is other
+
+
+def test_a_guard_that_an_entry_put_on_the_test_is_told_from_one_in_the_file() -> None:
+    class TestGuards(TestCase):
+        @ops([own(slowTest)], dtypes=OpDTypes.none)
+        def test_slow_op(self, device: str, op: OpInfo) -> None:
+            pass
+
+        @slowTest
+        @ops([own()], dtypes=OpDTypes.none)
+        def test_slow_test(self, device: str, op: OpInfo) -> None:
+            pass
+
+    scope: dict[str, Any] = {"TestGuards": TestGuards}
+    instantiate_device_type_tests(TestGuards, scope, only_for="cpu")
+    made = scope["TestGuardsCPU"]
+    by_entry = guards.foreseen(made, made.test_slow_op_add_cpu, "cpu")
+    by_file = guards.foreseen(made, made.test_slow_test_add_cpu, "cpu")
+    assert by_entry is not None
+    assert by_file is not None
+    assert (by_entry.origin, by_entry.function) == (by_file.origin, by_file.function)
+    assert by_entry.entry == "OpInfo add: slowTest"
+    assert by_entry.where.startswith("torch/testing/_internal/common_methods_invocations.py:")
+    assert (by_file.entry, by_file.where.rpartition(":")[0]) == ("", "tests/provenance/test_entries.py")
 
 
 @pytest.mark.parametrize(
