@@ -22,7 +22,8 @@ OPTIONS = (
 def collect(target: str, release: str, plan: str, *arguments: str) -> int:
     """Write the plan of some arguments of one file, and beside it what was loaded; pytest's status.
 
-    What was loaded are the files below the file's own test folder, as `PLAN.loaded` in JSON.
+    What was loaded are the files below the file's own test folder, in a PyTorch tree below its root, as `PLAN.loaded`
+    in JSON.
     """
     for name in [each for each in os.environ if each.startswith("PYTEST_XDIST_")]:
         del os.environ[name]  # inside a worker of pytest-xdist, this pytest is none of its workers
@@ -49,7 +50,8 @@ def options(files: Iterable[Path]) -> tuple[str, ...]:
     return (*OPTIONS, *tree_files.options(paths), *(("--noconftest",) if own else ()))
 
 
-def _loaded_below(tree: Path) -> list[str]:
+def _loaded_below(tests: Path) -> list[str]:
+    tree = tests.parent if (tests.parent / "version.txt").exists() else tests
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     return sorted({each for each in files if each and Path(each).is_relative_to(tree)})
 
