@@ -10,9 +10,10 @@ import click
 
 from conformance import plan, settings, targets
 from conformance.cli import earlier, screen
+from conformance.cli.trees import TreeWish
 from conformance.errors import ExitCode, UsageError
-from conformance.outcomes import Attempt
-from conformance.plan import Selection
+from conformance.outcomes import Attempt, TestId
+from conformance.plan import RunHeader, Selection
 from conformance.progress import Silent
 from conformance.record import Result, read_results
 from conformance.settings import Settings
@@ -25,12 +26,13 @@ _SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wanted:
-    """The test and what it is to be run on; `tests` are the files of suite upstream."""
+    """The test and what it is to be run on; `tests` are the files of suite upstream, `tree` is where PyTorch's are."""
 
     key: str
     target: str
     release: str | None
     tests: tuple[str, ...] = ()
+    tree: str = ""
 
 
 @click.command()
@@ -39,10 +41,12 @@ class Wanted:
 @click.option("--target", metavar="T", help="Run it on this target.  [default: the run's]")
 @click.option("--release", metavar="R", help="Run it on this release.  [default: the run's]")
 @click.option("--sample", type=click.IntRange(0), metavar="N", help="Only this sample input, as a failure names it.")
+@click.option("--tests", multiple=True, metavar="PATH", help="The file that has it.  [default: the run's]")
+@click.option("--upstream", metavar="PATH", help="The PyTorch source tree that has it.  [default: the run's]")
 @click.option("--timeout", type=click.FloatRange(0.1), default=Limits().test, show_default=True,
               help="Seconds it may take, compilation not counted.")  # fmt: skip
 def repro(test: str, run: str | None, target: str | None, release: str | None, sample: int | None,
-          timeout: float) -> int:  # fmt: skip
+          tests: tuple[str, ...], upstream: str | None, timeout: float) -> int:  # fmt: skip
     """Print the command that runs one test alone, run it, and show what it came to.
 
     TEST is an identity, or the end of one, or any part that only one test of the run has.
@@ -51,7 +55,8 @@ def repro(test: str, run: str | None, target: str | None, release: str | None, s
     """
     known = settings.load()
     wanted = _wanted(known, test, run, target, release)
-    request = _request(wanted, sample, timeout)
+    wanted = replace(wanted, tests=tests or wanted.tests, tree=upstream or wanted.tree)
+    request = _request(known, wanted, sample, timeout)
     screen.remark(_command(wanted, request))
     with listening() as stopped, tempfile.TemporaryDirectory(prefix="conformance-") as path:
         runner = Runner(settings=known, progress=Silent(), say=lambda _line: None, stopped=stopped)
@@ -70,10 +75,20 @@ def _wanted(known: Settings, test: str, run: str | None, target: str | None, rel
     header = folder.read_header()
     key = unique([each.key for each in plan.read(folder.plan)], test, header.run)
     same = target is None or target == header.target
+    tests, tree = _place(header, key)
     return Wanted(
-        key=key, target=target or header.target, release=release or (header.release if same else None),
-        tests=header.selection.tests,
+        key=key, target=target or header.target, release=release or (header.release if same else None), tests=tests,
+        tree=tree,
     )  # fmt: skip
+
+
+def _place(header: RunHeader, key: str) -> tuple[tuple[str, ...], str]:
+    """The test files that the run was given, or the tree whose file has the test."""
+    suite, file, cls, name = key.split("::", 3)
+    test = TestId(suite=suite, file=file, cls=cls, name=name)
+    if any(plan.names_test(each, test) for each in header.selection.files):
+        return (), header.environment.get("upstream.path", "")
+    return tuple(each for each in header.selection.tests if each not in header.selection.files), ""
 
 
 def unique(keys: Sequence[str], test: str, run: str) -> str:
@@ -90,26 +105,29 @@ def unique(keys: Sequence[str], test: str, run: str) -> str:
     raise UsageError(f"no test of run {run} fits {screen.safe(test, 120)!r}: `conformance show {run}` lists them")
 
 
-def _request(wanted: Wanted, sample: int | None, timeout: float) -> Request:
-    target, suite = targets.get(wanted.target), wanted.key.partition("::")[0]
-    if sample is not None and suite == "upstream":
+def _request(known: Settings, wanted: Wanted, sample: int | None, timeout: float) -> Request:
+    target, (suite, file, *_) = targets.get(wanted.target), wanted.key.split("::")
+    if sample is not None and suite == plan.UPSTREAM:
         raise UsageError(
             f"--sample {sample} picks an input of suite ops: tests of suite upstream have none, leave it out"
         )
-    selection = Selection(suites=(suite,), profile="full", tests=wanted.tests, keys=(wanted.key,))
+    files = (f"{file}.py",) if suite == plan.UPSTREAM and not wanted.tests else ()
+    selection = Selection(suites=(suite,), profile="full", tests=wanted.tests, keys=(wanted.key,), files=files)
+    # Whatever version the run allowed: nothing is recorded here, and a remark tells of it.
+    wish = TreeWish(cache=known.cache, path=wanted.tree or None, allowed=True)
+    selection, used = wish.apply(selection)
     return Request(
         target=target, release=targets.choose_release(target, wanted.release), selection=selection, workers=1,
-        limits=replace(Limits(), test=timeout), sample=sample,
+        limits=replace(Limits(), test=timeout), sample=sample, upstream=used,
     )  # fmt: skip
 
 
 def _command(wanted: Wanted, request: Request) -> str:
     sample = () if request.sample is None else ("--sample", str(request.sample))
-    return screen.safe(
-        shlex.join(
-            ["conformance", "repro", wanted.key, "--target", wanted.target, "--release", request.release, *sample]
-        )
-    )
+    tests = [part for each in wanted.tests for part in ("--tests", each)]
+    tree = ("--upstream", wanted.tree) if wanted.tree else ()
+    command = ["conformance", "repro", wanted.key, "--target", wanted.target, "--release", request.release]
+    return screen.safe(shlex.join([*command, *sample, *tests, *tree]))
 
 
 def _show(result: Result) -> None:

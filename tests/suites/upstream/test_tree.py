@@ -61,18 +61,19 @@ _FILES = {
 
 
 def conformance(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """`conformance run` in a process and a home of its own."""
+    """`conformance …` in a process and a home of its own."""
     program = str(Path(sys.executable).with_name("conformance"))
     return subprocess.run(
-        [program, "run", "--no-ingest", "-n", "1", *arguments],
+        [program, *arguments],
         capture_output=True, text=True, env=environment(home), check=False, timeout=300,
     )  # fmt: skip
 
 
 @pytest.mark.slow
-def test_the_files_of_the_profile_are_run_recorded_and_resumed_only_as_they_were(tmp_path: Path) -> None:
+def test_the_files_of_the_profile_are_run_recorded_repeated_alone_and_resumed_only_as_they_were(tmp_path: Path) -> None:
     root = folder(tmp_path / "tree", _FILES)
-    done = conformance(tmp_path, "--target", "sim", "--release", RELEASE, "--upstream", str(root))
+    chosen = ("--target", "sim", "--release", RELEASE, "--upstream", str(root))
+    done = conformance(tmp_path, "run", "--no-ingest", "-n", "1", *chosen)
     assert done.returncode == 0, done.stderr
     assert "PyTorch's 3 test files: 2 run, 0 left out with a reason, 1 unlisted;" in done.stderr
     run = RunFolder(path=next((tmp_path / "runs").iterdir()))
@@ -88,9 +89,11 @@ def test_the_files_of_the_profile_are_run_recorded_and_resumed_only_as_they_were
     assert header.environment["upstream.files"].startswith("3 test files: 2 run")
     assert str(root) not in str(header.selection)
 
-    again = conformance(tmp_path, "--resume", header.run)
-    assert again.returncode == 0, again.stderr
+    alone = conformance(tmp_path, "repro", "test_neg", "--run", str(run.path))
+    assert alone.returncode == 0, alone.stderr
+    assert f"TestOperators::test_neg --target sim --release {RELEASE} --upstream {root}" in alone.stderr
+    assert "the test ended as pass" in alone.stderr
     (root / "test" / "shared_by_tests.py").write_text("ONE = 1\n")
-    changed = conformance(tmp_path, "--resume", header.run)
+    changed = conformance(tmp_path, "run", "--no-ingest", "--resume", header.run)
     assert changed.returncode == 2
     assert "cannot be resumed: its upstream tree was" in changed.stderr
