@@ -1,4 +1,7 @@
-"""What to run next: batches of tests, longest first, small towards the end so that no core waits for another."""
+"""What to run next: batches of tests, longest first, small towards the end so that no core waits for another.
+
+A batch is of one file as long as that file has enough for it: each file that a child runs has to be imported there.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,15 +45,18 @@ class Queue:
         self._alone: deque[PlannedTest] = deque()
         self._later: deque[PlannedTest] = deque()
         self._halves: deque[tuple[PlannedTest, ...]] = deque()
-        self._suites: dict[str, deque[PlannedTest]] = {}
+        self._files: dict[tuple[str, str], deque[PlannedTest]] = {}
+        self._left: dict[tuple[str, str], float] = {}
         for test in sorted(planned, key=lambda each: -self._seconds[each.key]):
-            waiting = self._alone if suspects(test.key) else self._suites.setdefault(test.id.suite, deque())
+            waiting = self._alone if suspects(test.key) else self._files.setdefault(_file(test), deque())
             waiting.append(test)
+        for file, tests_of_it in self._files.items():
+            self._left[file] = sum(self._seconds[test.key] for test in tests_of_it)
         self.seconds = sum(self._seconds.values())
 
     def __len__(self) -> int:
         singles = len(self._alone) + len(self._later)
-        return singles + sum(map(len, self._halves)) + sum(map(len, self._suites.values()))
+        return singles + sum(map(len, self._halves)) + sum(map(len, self._files.values()))
 
     def seconds_of(self, key: str) -> float:
         """How long this test is expected to take."""
@@ -64,19 +70,26 @@ class Queue:
             half = self._halves.popleft()
             self.seconds -= sum(self._seconds[test.key] for test in half)
             return Batch(suite=half[0].id.suite, tests=half)
-        for suite, waiting in self._suites.items():
-            if waiting:
-                return Batch(suite=suite, tests=self._cut(waiting))
+        file = self._largest()
+        if file is not None:
+            return Batch(suite=file[0], tests=self._cut(file))
         return self._single(self._later) if self._later else None
+
+    def _largest(self, suite: str = "") -> tuple[str, str] | None:
+        """The file with most work left, of one suite if one is named: what is left of it last is cut finest."""
+        waiting = [each for each, tests in self._files.items() if tests and suite in ("", each[0])]
+        return max(waiting, key=lambda each: (self._left[each], len(self._files[each])), default=None)
 
     def _single(self, waiting: deque[PlannedTest]) -> Batch:
         test = self._take(waiting)
         return Batch(suite=test.id.suite, tests=(test,), alone=True)
 
     def give_back(self, tests: Iterable[PlannedTest]) -> None:
-        """Put back tests that a child did not come to; they are next."""
+        """Put back tests that a child did not come to; they are the next ones of their file."""
         for test in reversed(list(tests)):
-            self._suites.setdefault(test.id.suite, deque()).appendleft(test)
+            file = _file(test)
+            self._files.setdefault(file, deque()).appendleft(test)
+            self._left[file] = self._left.get(file, 0.0) + self._seconds[test.key]
             self.seconds += self._seconds[test.key]
 
     def halve(self, tests: Sequence[PlannedTest]) -> None:
@@ -95,15 +108,22 @@ class Queue:
         self._alone.append(test)
         self.seconds += self._seconds[test.key]
 
-    def _cut(self, waiting: deque[PlannedTest]) -> tuple[PlannedTest, ...]:
+    def _cut(self, first: tuple[str, str]) -> tuple[PlannedTest, ...]:
         # One worker has nobody to wait for; several end together when batches get smaller.
         share = self.seconds / (2 * self._workers) if self._workers > 1 else self.seconds
         enough = min(max(share, SHORTEST_BATCH), LONGEST_BATCH)
         batch: list[PlannedTest] = []
         spent = 0.0
-        while waiting and spent < enough and len(batch) < MOST_TESTS:
-            batch.append(self._take(waiting))
-            spent += self._seconds[batch[-1].key]
+        file: tuple[str, str] | None = first
+        # Files that are worth no child of their own go together.
+        while file is not None and (not batch or spent < SHORTEST_BATCH) and len(batch) < MOST_TESTS:
+            waiting = self._files[file]
+            before = spent
+            while waiting and spent < enough and len(batch) < MOST_TESTS:
+                batch.append(self._take(waiting))
+                spent += self._seconds[batch[-1].key]
+            self._left[file] -= spent - before
+            file = self._largest(first[0])
         return tuple(sorted(batch, key=lambda each: self._place[each.key]))
 
     def _take(self, waiting: deque[PlannedTest]) -> PlannedTest:
@@ -112,8 +132,22 @@ class Queue:
         return test
 
 
+def _file(test: PlannedTest) -> tuple[str, str]:
+    return test.id.suite, test.id.file
+
+
 def _estimates(tests: Iterable[PlannedTest], durations: Mapping[str, float]) -> dict[str, float]:
+    """Seconds by key: what was measured, else the mean over tests of the same kind and class, else over all."""
     planned = list(tests)
     known = [durations[test.key] for test in planned if test.key in durations]
     usual = sum(known) / len(known) if known else UNKNOWN_SECONDS
-    return {test.key: durations.get(test.key, usual) for test in planned}
+    alike: dict[tuple[str, ...], list[float]] = {}
+    for test in planned:
+        if test.key in durations:
+            alike.setdefault(_kin(test), []).append(durations[test.key])
+    means = {kin: sum(spent) / len(spent) for kin, spent in alike.items()}
+    return {test.key: durations.get(test.key, means.get(_kin(test), usual)) for test in planned}
+
+
+def _kin(test: PlannedTest) -> tuple[str, ...]:
+    return test.id.suite, test.id.file, test.id.kind or test.id.cls

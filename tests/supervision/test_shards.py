@@ -8,8 +8,8 @@ from conformance.plan import PlannedTest
 from conformance.supervision.shards import LONGEST_BATCH, MOST_TESTS, Queue
 
 
-def planned(number: int, suite: str = "s") -> PlannedTest:
-    return PlannedTest(id=TestId(suite=suite, file="f", cls="c", name=f"t{number}"), definition="d")
+def planned(number: int, suite: str = "s", file: str = "f", kind: str = "") -> PlannedTest:
+    return PlannedTest(id=TestId(suite=suite, file=file, cls="c", name=f"t{number}", kind=kind), definition="d")
 
 
 def drain(queue: Queue) -> list[list[str]]:
@@ -76,3 +76,30 @@ def test_a_batch_that_starts_nothing_is_halved() -> None:
 def test_a_batch_never_mixes_suites() -> None:
     queue = Queue([planned(1, "a"), planned(1, "b"), planned(2, "a")], {}, 1)
     assert drain(queue) == [["a::f::c::t1", "a::f::c::t2"], ["b::f::c::t1"]]
+
+
+def test_a_batch_is_of_one_file_and_files_too_small_for_a_child_go_together() -> None:
+    tests = [planned(number, file="large") for number in range(1_000)]
+    tests += [planned(number, file=f"small{number % 5}") for number in range(20)]
+    batches = drain(Queue(tests, dict.fromkeys((test.key for test in tests), 0.1), 2))
+    files = [{key.split("::")[1] for key in batch} for batch in batches]
+    mixed = [found for found in files if found != {"large"}]
+    assert len(mixed) <= 2 < len(files) / 2, files
+    assert set.union(*mixed) >= {f"small{number}" for number in range(5)}
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.floats(0, 30)), max_size=120), st.integers(1, 4))
+def test_nothing_is_lost_among_several_files(found: list[tuple[int, float]], workers: int) -> None:
+    tests = [planned(number, suite=f"s{file % 2}", file=f"f{file}") for number, (file, _) in enumerate(found)]
+    queue = Queue(tests, {test.key: spent for test, (_, spent) in zip(tests, found, strict=True)}, workers)
+    batches = drain(queue)
+    assert sorted(key for batch in batches for key in batch) == sorted(test.key for test in tests)
+    assert all(len({key.split("::")[0] for key in batch}) == 1 for batch in batches)
+    assert abs(queue.seconds) < 1e-6
+
+
+def test_a_test_without_a_duration_is_taken_to_last_as_long_as_its_kin() -> None:
+    tests = [planned(1, kind="slow"), planned(2, kind="slow"), planned(3, kind="quick"), planned(4, kind="new")]
+    queue = Queue(tests, {tests[0].key: 9.0, tests[2].key: 1.0}, 1)
+    assert [queue.seconds_of(test.key) for test in tests] == [9.0, 9.0, 1.0, 5.0]
