@@ -30,6 +30,19 @@ class Summary:
         return sum(number for outcome, number in self.counts.items() if outcome not in NOT_ELIGIBLE)
 
     @property
+    def order_dependent(self) -> list[Result]:
+        """The tests that end otherwise alone than among others."""
+        return [each for each in self.results if each.order_dependent]
+
+    @property
+    def leaked(self) -> Counter[str]:
+        """Tests by what they left changed for the next one, most first."""
+        found = Counter(
+            name for each in self.results for name in {line.partition(":")[0] for line in each.shown.leaked}
+        )
+        return Counter(dict(found.most_common()))
+
+    @property
     def seconds(self) -> dict[str, float]:
         """Seconds by phase over all attempts."""
         total: Counter[str] = Counter()
@@ -50,6 +63,8 @@ class Summary:
             "eligible": self.eligible,
             "outcomes": {each.word: counts[each] for each in Outcome if counts[each]},
             "flaky": sum(each.flaky for each in self.results),
+            "order_dependent": [each.test.key for each in self.order_dependent],
+            "leaked": dict(self.leaked),
             "seconds": self.seconds,
         }
 
@@ -62,11 +77,13 @@ def line_of(result: Result, *, simulated: bool) -> dict[str, Any]:
         "simulated": simulated,
         "outcome": result.outcome.word,
         "flaky": result.flaky,
+        "order_dependent": result.order_dependent,
         "rule": shown.rule,
         "ran_on": shown.ran_on,
         "stage": shown.stage,
         "seconds": {phase: round(spent, 6) for phase, spent in shown.seconds.items()},
         "message": shown.message,
+        "leaked": list(shown.leaked),
     }
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance import summary
-from conformance.cli import stale
+from conformance.cli import order, stale
 from conformance.errors import ConformanceError, StoreError
 from conformance.outcomes import Outcome
 from conformance.plan import PlannedTest
@@ -43,7 +43,7 @@ def _show_table(done: Summary) -> None:
     if done.header.simulated:
         console.print(Text(SIMULATION, style="bold"))
     console.print(table(summary.by_kind(done.results), f"run {done.header.run} on {done.header.target}"))
-    for line in (*figures(done), *stale.lines(done)):
+    for line in (*figures(done), *order.lines(done), *stale.lines(done)):
         console.print(Text(line), soft_wrap=True)
 
 

@@ -43,6 +43,8 @@ from conformance.supervision.watch import Limits
 @click.option("--no-ingest", is_flag=True, help="Keep the run's folder; store it later with `conformance ingest`.")
 def run(**options: Any) -> int:
     """Run the suites on a target and store the run.
+@click.option("--isolate", type=click.Choice(["suspects", "all"]), is_flag=False, flag_value="suspects",
+              help="Run each failed test alone once more, or every test: is the order to blame?")  # fmt: skip
 
     Example: conformance run --target sim --release sim-1.1 --ops add,softmax -n 2
     """

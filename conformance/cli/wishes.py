@@ -16,6 +16,7 @@ from conformance.plan import UPSTREAM, Selection
 from conformance.record import RunFolder
 from conformance.settings import Settings
 from conformance.supervision import environment, leases
+from conformance.supervision.isolating import Isolate
 from conformance.supervision.running import Request, request_of
 from conformance.supervision.watch import Limits
 
@@ -49,13 +50,16 @@ class Wishes:
     allow_upstream_mismatch: bool
 
     @classmethod
+    isolate: Isolate
     def of(cls, options: Mapping[str, Any]) -> "Wishes":
         """From the command line's options. Raises UsageError for an unknown outcome or an option without a value."""
         for name in _WORDS:
             _require_value(name, options[name])
         lists = {name: split(options[name]) for name in ("suite", "ops")}
         outcomes = tuple(map(_outcome, split(options["fail_on"])))
-        return cls(**{**options, **lists, "fail_on": outcomes, **_paths(options)})
+        return cls(
+            **{**options, **lists, "fail_on": outcomes, **_paths(options), "isolate": Isolate(options["isolate"] or "")}
+        )
 
     @property
     def told(self) -> Chosen:
@@ -83,11 +87,12 @@ class Wishes:
             header = folder.read_header()
             told = Chosen.of_facts(header.environment)
             request = request_of(header.target, header.release, header.selection, workers, self.limits, told)
-            return replace(request, upstream=trees.of_run(settings.cache, header.environment, self.upstream))
+            tree = trees.of_run(settings.cache, header.environment, self.upstream)
+            return replace(request, upstream=tree, isolate=self.isolate)
         wish = TreeWish(cache=settings.cache, path=self.upstream, allowed=self.allow_upstream_mismatch)
         request = self._failed(settings, self.failed_of, workers) if self.failed_of else self._new(workers, wish)
         selection, used = wish.apply(request.selection)
-        return replace(request, selection=selection, upstream=used)
+        return replace(request, selection=selection, upstream=used, isolate=self.isolate)
 
     def _new(self, workers: int, wish: TreeWish) -> Request:
         if self.target is None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from conformance.engines import Exit
@@ -96,7 +96,7 @@ class Aftermath:
     def _suspect(self, slot: Slot, left: Remains, test: OpenTest, attempt: Attempt) -> None:
         """Hold the attempt until the device has been asked for its health."""
         slot.suspect = Suspect(
-            test=self.ledger.tests[test.key], number=test.number, attempt=attempt,
+            test=self.ledger.tests[test.key], number=test.number, attempt=replace(attempt, alone=left.batch.alone),
             confirm=attempt.rule == DIED and not left.end.lost,
         )  # fmt: skip
 

@@ -56,7 +56,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True, tag="survey"):
 class Shard(msgspec.Struct, frozen=True, kw_only=True, tag="shard"):
     """Run tests. `numbers` are the attempts made so far by key; `probe` asks for the device's health first.
 
-    `sample` restricts each test to one of its sample inputs.
+    `sample` restricts each test to one of its sample inputs; `alone` says that the one test has the process to itself.
     """
 
     place: Place
@@ -69,6 +69,7 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True, tag="shard"):
 
 Job = Collect | Survey | Shard
 
+    alone: bool = False
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of a collect or a survey: one sentence in `error` when it failed, `usage` when the user can mend it."""

@@ -19,6 +19,7 @@ from conformance.progress import Progress
 from conformance.record import RunFolder, read_results
 from conformance.settings import Settings
 from conformance.supervision import durations, environment, leases
+from conformance.supervision.isolating import Isolate
 from conformance.supervision.leases import Lease
 from conformance.supervision.planning import Planner
 from conformance.supervision.session import Session, hold, new_run_id
@@ -33,7 +34,7 @@ from conformance.upstream.choice import Used
 class Request:
     """What was asked for, checked; `workers` children work side by side; `told` is what expectation files there are.
 
-    `upstream` is the PyTorch tree that test files are taken from.
+    `upstream` is the PyTorch tree that test files are taken from, `isolate` which tests are run alone in the end.
     """
 
     target: Target
@@ -42,6 +43,7 @@ class Request:
     workers: int
     limits: Limits
     sample: int | None = None
+    isolate: Isolate = Isolate.NONE
     told: Chosen = field(default_factory=Chosen.of_environment)
     upstream: Used | None = None
 
@@ -158,7 +160,7 @@ class Runner:
         session = Session(
             folder=folder, header=header, tests=tests, engine=engine, leases=held, limits=request.limits,
             progress=self.progress, stopped=self.stopped, home=self.settings.home, sources=sources,
-            sample=request.sample,
+            sample=request.sample, isolate=request.isolate,
         )  # fmt: skip
         error = self._attempt(session)
         shutil.rmtree(folder.path / "planning", ignore_errors=True)

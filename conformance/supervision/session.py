@@ -13,6 +13,7 @@ from conformance.plan import PlannedTest, RunHeader
 from conformance.progress import Progress
 from conformance.record import RunFolder, read_attempts
 from conformance.supervision import durations
+from conformance.supervision.isolating import Isolate, Isolation
 from conformance.supervision.jobs import Place
 from conformance.supervision.leases import Lease, lock_file
 from conformance.supervision.ledger import Ledger
@@ -39,6 +40,7 @@ class Session:
     stopped: Callable[[], bool]
     home: Path
     sources: Sources
+    isolate: Isolate = Isolate.NONE
     sample: int | None = None
 
     def run(self) -> bool:
@@ -62,6 +64,7 @@ class Session:
         supplies = Supplies(
             engine=self.engine, queue=queue, ledger=ledger, limits=self.limits, place=self._places(number),
             tick=self.progress.tick, stopped=self.stopped, sources=self.sources, sample=self.sample,
+            isolation=Isolation(ledger, self.isolate),
         )  # fmt: skip
         return Supervisor(supplies=supplies, slots=slots)
 

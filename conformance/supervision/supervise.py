@@ -11,6 +11,7 @@ from conformance.errors import IncompleteError
 from conformance.journal import End
 from conformance.outcomes import Outcome
 from conformance.supervision.aftermath import Aftermath
+from conformance.supervision.isolating import Isolation
 from conformance.supervision.jobs import ChildExit, Place
 from conformance.supervision.jobs import Shard as ShardJob
 from conformance.supervision.ledger import Ledger
@@ -40,6 +41,7 @@ class Supplies:
     tick: Callable[[float], None]
     stopped: Callable[[], bool]
     sources: Sources
+    isolation: Isolation
     sample: int | None = None
 
 
@@ -69,12 +71,19 @@ class Supervisor:
                 self._step(slot, now)
             self._trim_logs(now)
             self.supplies.tick(now)
-            if not len(self.supplies.queue) and not any(slot.busy for slot in self.slots):
+            if not len(self.supplies.queue) and not any(slot.busy for slot in self.slots) and not self._isolate():
                 return True
             self._require_a_lease()
             self.supplies.engine.wait(POLL)
         self.stop()
         return False
+
+    def _isolate(self) -> bool:
+        """Have the tests that are due run alone; False when none is."""
+        found = self.supplies.isolation.due()
+        for test in found:
+            self.supplies.queue.alone(test)
+        return bool(found)
 
     def stop(self) -> None:
         """Ask every child to close its journal and end; kill those that do not."""
@@ -131,7 +140,13 @@ class Supervisor:
         place, journal = self.supplies.place(batch.suite, slot)
         probe = slot.suspect is not None or slot.probe
         job = ShardJob(
-            place=place, journal=journal, tests=batch.tests, numbers=numbers, probe=probe, sample=self.supplies.sample
+            place=place,
+            journal=journal,
+            tests=batch.tests,
+            numbers=numbers,
+            probe=probe,
+            sample=self.supplies.sample,
+            alone=batch.alone,
         )
         slot.batch, slot.watch = batch, Watch(limits=self.supplies.limits, since=now)
         slot.child = self.supplies.engine.launch(job)
@@ -153,7 +168,7 @@ class Supervisor:
             self._well(slot)
         for record in records:
             if isinstance(record, End):
-                self.supplies.ledger.take(record.t, record.n, record.o)
+                self.supplies.ledger.take(record.t, record.n, record.o, alone=record.a)
                 slot.spoiled = slot.spoiled if record.o is Outcome.INFRA else 0
         if watch.lost_to_machine and slot.kill is None:
             slot.child.signal(signal.SIGTERM)

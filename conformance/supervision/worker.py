@@ -120,7 +120,7 @@ def _ask_dispatcher(device: Device, job: Survey) -> dict[str, str]:
 
 def _run(job: Shard) -> int:
     try:
-        with Journal(Path(job.journal), ended=_leave_if_spoiled) as journal:
+        with Journal(Path(job.journal), ended=_leave_if_spoiled, alone=job.alone) as journal:
             return _run_journalled(job, journal)
     except OSError as error:
         traceback.print_exc()

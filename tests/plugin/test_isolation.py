@@ -45,7 +45,7 @@ LEAKED = {
         "alarm", "hooks", "logging", "log_levels",
     },
     "TestProcess::test_c_leaves_a_thread": {"threads"},
-    "TestOfAClass::test_b": {"class"},
+    "TestOfAClass::test_b": {"default_dtype (class)"},
 }  # fmt: skip
 
 

@@ -26,8 +26,8 @@ def plugin(device: str, told: Told) -> ModuleType:
     around = _Around(told, Facets((*torch_state.facets(device), *process.facets())))
     # A module, because pytest warns of methods that are fixtures of a class' scope.
     made: Any = ModuleType("conformance_isolation")
-    made._conformance_file = pytest.fixture(autouse=True, scope="module")(around.fixture("file: "))
-    made._conformance_class = pytest.fixture(autouse=True, scope="class")(around.fixture("class: "))
+    made._conformance_file = pytest.fixture(autouse=True, scope="module")(around.fixture(" (file)"))
+    made._conformance_class = pytest.fixture(autouse=True, scope="class")(around.fixture(" (class)"))
     made._conformance_test = pytest.fixture(autouse=True)(around.fixture("", seed=True))
     found: ModuleType = made
     return found
@@ -39,7 +39,7 @@ class _Around:
         self._facets = facets
 
     def fixture(self, what: str, *, seed: bool = False) -> Callable[[pytest.FixtureRequest], Generator[None]]:
-        """A fixture that compares and puts back; `what` stands before what it tells."""
+        """A fixture that compares and puts back; `what` is added to each name that it tells."""
 
         def around(request: pytest.FixtureRequest) -> Generator[None]:
             if seed and not _seeds_itself(getattr(request.node, "cls", None)):
@@ -50,9 +50,14 @@ class _Around:
             _forget_graphs()
             left = self._facets.restore(before)
             if left:
-                self._told([what + each[:LONGEST] for each in left])
+                self._told([_of(what, each) for each in left])
 
         return around
+
+
+def _of(what: str, left: str) -> str:
+    name, _, told = left.partition(": ")
+    return f"{name}{what}: {told}"[:LONGEST]
 
 
 def _seeds_itself(cls: Any) -> bool:
