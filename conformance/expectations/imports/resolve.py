@@ -98,7 +98,7 @@ class Plan:
         self._spellings: dict[tuple[str, tuple[str, ...]], list[tuple[str, tuple[str, ...]]]] = {}
         for test in tests:
             self._keys.add(test.key)
-            if test.suite == identity.SUITE:
+            if test.suite == identity.SUITE and test.name != identity.MODULE:
                 self._by_name[test.cls, test.name].append(test)
                 if test.cls:
                     self._by_name["", test.name].append(test)
