@@ -114,6 +114,9 @@ def _head(run: RunRow) -> None:
     screen.say(f"run {screen.safe(run.uid)}: {screen.safe(run.release)} on {screen.safe(run.target)}{label}")
     state = "sealed" if run.sealed else f"incomplete: {run.counts.get(Outcome.NOT_RUN, 0):,} tests have not run"
     screen.say(f"{run.planned:,} tests planned ({screen.safe(run.profile)} profile), {state}")
+    if version := run.environment.get("upstream.version"):
+        mismatch = run.environment.get("upstream.mismatch")
+        screen.say(f"tests of PyTorch {screen.safe(version)}" + (f": {screen.safe(mismatch)}" if mismatch else ""))
     screen.say(f"pass / eligible:              {screen.percent(run.passed, run.eligible)}")
     screen.say(f"(pass + fallback) / eligible: {screen.percent(run.right, run.eligible)}")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance import cli, suites
+from conformance.cli.run import run
 from conformance.cli.trees import TreeWish, of_run
 from conformance.cli.wishes import Wishes
 from conformance.errors import UsageError
@@ -32,7 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def call(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    def run(*arguments: str) -> Said:
+    def command(*arguments: str) -> Said:
         monkeypatch.setattr(sys, "argv", ["conformance", *arguments])
         capfd.readouterr()
         with pytest.raises(SystemExit) as ended:
@@ -40,7 +41,7 @@ def call(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtu
         said = capfd.readouterr()
         return Said(code=int(ended.value.code or 0), out=said.out, err=said.err)
 
-    return run
+    return command
 
 
 @pytest.fixture
@@ -117,31 +118,25 @@ def test_another_version_is_refused_or_recorded(ours: Path, home: Path, capfd: p
     assert "this is recorded" in capfd.readouterr().err
 
 
-def wishes(**given: object) -> Wishes:
-    nothing = {
-        "target": "sim", "release": None, "suite": (), "ops": (), "tests": (), "profile": None, "workers": 1,
-        "resume": None, "failed_of": None, "dry_run": True, "format": "table", "fail_on": (), "timeout": 1.0,
-        "compile_timeout": 1.0, "no_ingest": True, "expectations": (), "probe_coverage": False, "upstream": None,
-        "allow_upstream_mismatch": False,
-    }  # fmt: skip
-    return Wishes.of({**nothing, **given})
+def wishes(*arguments: str) -> Wishes:
+    return Wishes.of(run.make_context("run", ["--target", "sim", "--dry-run", *arguments]).params)
 
 
 def test_all_suites_are_those_that_can_be_run(ours: Path, home: Path, capfd: pytest.CaptureFixture[str]) -> None:
     known = Settings(home=home, cache=home, database_url="")
-    without = wishes(suite=("all",)).request(known).selection
+    without = wishes("--suite", "all").request(known).selection
     assert without.suites == tuple(each for each in suites.names() if each != "upstream")
     assert "suite upstream is left out" in capfd.readouterr().err
-    with_tree = wishes(suite=("all",), upstream=str(ours)).request(known)
+    with_tree = wishes("--suite", "all", "--upstream", str(ours)).request(known)
     assert with_tree.selection.suites == suites.names()
     assert with_tree.upstream is not None
 
 
 def test_a_tree_alone_means_suite_upstream_and_an_empty_one_is_refused(ours: Path, home: Path) -> None:
     known = Settings(home=home, cache=home, database_url="")
-    assert wishes(upstream=str(ours)).request(known).selection.suites == ("upstream",)
+    assert wishes("--upstream", str(ours)).request(known).selection.suites == ("upstream",)
     with pytest.raises(UsageError, match="--upstream is given without a value"):
-        wishes(upstream="")
+        wishes("--upstream", "")
 
 
 def test_an_earlier_runs_tree_is_looked_for_where_it_was(ours: Path, home: Path, tmp_path: Path) -> None:
