@@ -40,11 +40,11 @@ from conformance.supervision.watch import Limits
 @click.option("--probe-coverage", is_flag=True, help="Run what coverage entries skip, and say which are stale.")
 @click.option("--upstream", metavar="PATH", help="PyTorch source tree to take test files from.  [default: fetched]")
 @click.option("--allow-upstream-mismatch", is_flag=True, help="Run the tests of one PyTorch version on another.")
+@click.option("--isolate", type=click.Choice(["suspects", "all"]), is_flag=False, flag_value="suspects",
+              help="Run each failed test alone once more, or every test: is the order to blame?")  # fmt: skip
 @click.option("--no-ingest", is_flag=True, help="Keep the run's folder; store it later with `conformance ingest`.")
 def run(**options: Any) -> int:
     """Run the suites on a target and store the run.
-@click.option("--isolate", type=click.Choice(["suspects", "all"]), is_flag=False, flag_value="suspects",
-              help="Run each failed test alone once more, or every test: is the order to blame?")  # fmt: skip
 
     Example: conformance run --target sim --release sim-1.1 --ops add,softmax -n 2
     """

@@ -46,11 +46,11 @@ class Wishes:
     no_ingest: bool
     expectations: tuple[Path, ...]
     probe_coverage: bool
+    isolate: Isolate
     upstream: str | None
     allow_upstream_mismatch: bool
 
     @classmethod
-    isolate: Isolate
     def of(cls, options: Mapping[str, Any]) -> "Wishes":
         """From the command line's options. Raises UsageError for an unknown outcome or an option without a value."""
         for name in _WORDS:

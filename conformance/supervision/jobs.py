@@ -65,11 +65,11 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True, tag="shard"):
     numbers: Mapping[str, int]
     probe: bool = False
     sample: int | None = None
+    alone: bool = False
 
 
 Job = Collect | Survey | Shard
 
-    alone: bool = False
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of a collect or a survey: one sentence in `error` when it failed, `usage` when the user can mend it."""
