@@ -19,8 +19,9 @@ from xml.sax.saxutils import quoteattr
 import msgspec
 
 from conformance import store
-from conformance.journal import Begin, End, Staged
-from conformance.outcomes import Attempt, Outcome, RanOn, Stage, TestId
+from conformance.inventory import Overloads, Registration, Tells
+from conformance.journal import Begin, End, Reach, Staged, reach_record
+from conformance.outcomes import Attempt, Outcome, RanOn, Reached, Stage, TestId
 from conformance.plan import PlannedTest, RunHeader, Selection, digest
 from conformance.record import RunFolder
 from conformance.settings import Settings
@@ -28,6 +29,7 @@ from conformance.store import Store
 
 T = TypeVar("T")
 DTYPES = ("float32", "float16", "bfloat16", "int64", "int32", "bool", "complex64", "float64")
+OVERLOADS = 3_110
 KINDS = ("forward", "noncontiguous", "out", "backward", "compiled")
 CHANGED_EVERY = 237
 """One test in so many changes between the two runs: 650 in 154,000."""
@@ -78,22 +80,46 @@ def write_run(path: Path, tests: list[PlannedTest], later: bool) -> None:
         selection=Selection(suites=("ops",)), plan_digest=digest(tests), planned=len(tests), started=1.7e9 + later,
     )  # fmt: skip
     folder.create(header, tests)
+    folder.overloads.write_bytes(msgspec.json.encode(overloads(tests)))
     encoder = msgspec.json.Encoder()
     for child in range(8):
+        known: set[str] = set()
         with (folder.journals / f"child-{child}.jsonl").open("wb") as file:
             for number in range(child, len(tests), 8):
-                file.writelines(encoder.encode(each) + b"\n" for each in records(tests[number].key, number, later))
+                made = records(tests[number].key, number, later, known)
+                file.writelines(encoder.encode(each) + b"\n" for each in made)
 
 
-def records(key: str, number: int, later: bool) -> Iterator[Begin | Staged | End]:
-    """What the journal has of one test."""
+def overloads(tests: list[PlannedTest]) -> Overloads:
+    """As many overloads as torch 2.13 has, an op of the tests behind each."""
+    ops = sorted({each.id.op for each in tests})
+    names = tuple(f"aten::op_{number}.Tensor" for number in range(OVERLOADS))
+    return Overloads(
+        torch="2.13.0", device="neuron", key="PrivateUse1", tells=Tells.OVERLOADS,
+        served={Registration.KERNEL: names},
+        named={op: (f"aten::op_{number % OVERLOADS}",) for number, op in enumerate(ops)},
+    )  # fmt: skip
+
+
+def records(key: str, number: int, later: bool, known: set[str]) -> Iterator[Begin | Staged | Reach | End]:
+    """What the journal has of one test. Three tests in a row of a child take the same ops, every third set is new."""
     made = outcome_of(number, later)
     at = 1.7e9 + number / 100
+    first = number // 24
+    took = reach_record(
+        Reached(
+            executed=frozenset(f"aten::op_{(first * step) % OVERLOADS}.Tensor" for step in (1, 3, 7, 11)),
+            fallback=frozenset(f"{each}.Tensor" for each in made.fallback_ops),
+        )
+    )
+    if took.u not in known:
+        known.add(took.u)
+        yield took
     yield Begin(t=key, n=1, at=at, pid=1)
     yield Staged(t=key, s=Stage.EXECUTE, at=at)
     yield End(
         t=key, n=1, at=at, o=made.outcome, r=made.rule, on=made.ran_on, s=made.stage, d=dict(made.seconds),
-        m=made.message, c=made.cause, k=made.code, f=made.fallback_ops, x=made.detail,
+        m=made.message, c=made.cause, k=made.code, f=made.fallback_ops, x=made.detail, u=took.u,
     )  # fmt: skip
 
 
@@ -174,6 +200,11 @@ def measure(folder: Path, count: int) -> None:
         _, again = timed(lambda: store.ingest(opened, folder / "later"))
         grown, whole = size(opened) - before, size(opened)
         server = in_server(opened)
+        kept = int(
+            opened.rows("SELECT length(reaching) AS size FROM inventory ORDER BY run_id DESC LIMIT 1")[0]["size"]
+        )
+        latest = store.resolve(opened, "later").run
+        told = best(lambda: store.find_inventory(opened, latest))
         script = Path(sys.executable).with_name("conformance")
         ours = best(lambda: command(str(script), "diff", "earlier", "later", home=folder / "home"), 3)
     alone = best(lambda: command(str(script), "diff", "earlier", "later", home=folder / "home"), 3)
@@ -195,6 +226,7 @@ def measure(folder: Path, count: int) -> None:
     print(
         f"stored by the next run             {grown / count:8.1f} bytes an outcome; {whole / count:.0f} with the first"
     )
+    print(f"inventory of the next run          {kept:8,d} bytes, read in {told * 1000:.0f} ms")
     print(f"JUnit file                         {xml / count:8.1f} bytes an outcome")
 
 

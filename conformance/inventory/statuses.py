@@ -46,6 +46,8 @@ class Status(StrEnum):
 
 
 Counts = dict[Outcome, int]
+KINDS: Final = ("ran", "fell", "both", "perhaps", "named")
+"""The fields of Evidence."""
 
 
 class Evidence(msgspec.Struct, kw_only=True, omit_defaults=True):

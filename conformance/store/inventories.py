@@ -2,16 +2,17 @@
 
 import hashlib
 import zlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import msgspec
+import numpy as np
 
 from conformance import inventory, journal
 from conformance.errors import StoreError
 from conformance.inventory import Group, Inventory, Overloads, Reaching
 from conformance.journal import Reach
-from conformance.outcomes import Outcome, outcome_of
+from conformance.outcomes import FLAKY, Outcome
 from conformance.store import phrases
 from conformance.store.columns import Columns, Files
 from conformance.store.phrases import Cursor
@@ -24,38 +25,48 @@ def reaching(read: Columns, files: Files) -> tuple[Overloads, Reaching] | None:
     overloads = inventory.read(files.folder.overloads)
     if overloads is None:
         return None
-    outcomes = [outcome_of(int(byte))[0] or Outcome.NOT_RUN for byte in read.status]
-    groups: Counter[Group] = Counter(zip(_names(read), outcomes, strict=True))
-    named = Counter(zip([each.id.op for each in read.tests], outcomes, strict=True))
+    codes = (read.status & ~np.uint8(FLAKY)).tolist()
+    groups: Counter[Group] = Counter()
+    for (names, code), number in Counter(zip(_names(read), codes, strict=True)).items():
+        groups[_group(names), Outcome(code)] += number
+    ops = Counter(zip([each.id.op for each in read.tests], codes, strict=True))
+    named = {(op, Outcome(code)): number for (op, code), number in ops.items()}
     return overloads, inventory.tally(overloads, _sets(files.journals), groups, named)
 
 
-def _names(read: Columns) -> Iterable[tuple[str, ...]]:
-    """The sets of ops that each test's attempts took, in plan order."""
-    several: defaultdict[int, set[str]] = defaultdict(set)
+def _names(read: Columns) -> list[str | tuple[str, ...]]:
+    """The set of ops that each test took, in plan order; the sets of all attempts where these are kept."""
+    names: list[str | tuple[str, ...]] = [each.u for each in read.shown]
+    several: dict[int, set[str]] = {}
     for each in read.kept:
-        several[each.place].add(each.end.u)
-    for place, shown in enumerate(read.shown):
-        if place in several:
-            yield tuple(sorted(filter(None, several[place] | {shown.u})))
-        else:
-            yield (shown.u,) if shown.u else ()
+        several.setdefault(each.place, {read.shown[each.place].u}).add(each.end.u)
+    for place, found in several.items():
+        names[place] = tuple(sorted(found))
+    return names
+
+
+def _group(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(filter(None, (names,) if isinstance(names, str) else names))
 
 
 def _sets(journals: Iterable[bytes]) -> Mapping[str, Reach]:
     return {each.u: each for data in journals for each in journal.reaches(data)}
 
 
-def write(cursor: Cursor, run: int, read: Columns, files: Files) -> None:
+def write(cursor: Cursor, run: int, digest_of_run: str, found: tuple[Overloads, Reaching] | None) -> None:
     """Store the inventory of a run that has one. Call under the ingest lock."""
-    found = reaching(read, files)
     if found is None:
         return
     body = msgspec.json.encode(found[0])
     digest = hashlib.blake2b(body, digest_size=16).digest()
     cursor.execute(
         "INSERT INTO inventory (run_id, digest, overloads, reaching) VALUES (%b, %b, %b, %b)",
-        (run, read.digest, phrases.keep(cursor, {digest: body})[digest], zlib.compress(msgspec.json.encode(found[1]))),
+        (
+            run,
+            digest_of_run,
+            phrases.keep(cursor, {digest: body})[digest],
+            zlib.compress(msgspec.json.encode(found[1])),
+        ),
     )
 
 
