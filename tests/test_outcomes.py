@@ -11,6 +11,7 @@ from conformance.outcomes import (
     Group,
     Outcome,
     TestId,
+    order_dependent,
     outcome_of,
     settle,
     status_byte,
@@ -86,3 +87,25 @@ def test_the_five_words_of_people_cover_what_the_vocabulary_says() -> None:
 def test_an_identity_is_one_string() -> None:
     identity = TestId(suite="ops", file="forward", cls="linalg.norm", name="float32", op="linalg.norm")
     assert identity.key == "ops::forward::linalg.norm::float32"
+
+
+P, F, INFRA = Outcome.PASS, Outcome.FAIL, Outcome.INFRA
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        ([(F, False), (P, True), (P, True)], True),
+        ([(P, False), (F, True), (F, True)], True),
+        ([(F, False), (F, False), (P, True), (INFRA, True), (P, True)], True),
+        ([(F, False), (P, True)], False),
+        ([(F, False), (P, True), (F, True)], False),
+        ([(F, False), (P, False), (P, True), (P, True)], False),
+        ([(F, False), (F, True), (F, True)], False),
+        ([(F, True), (P, True)], False),
+        ([(INFRA, False), (P, True), (P, True)], False),
+        ([], False),
+    ],
+)
+def test_order_dependent_is_what_ends_otherwise_alone_each_time(made: list[tuple[Outcome, bool]], wanted: bool) -> None:
+    assert order_dependent(made) is wanted

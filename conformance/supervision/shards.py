@@ -104,9 +104,9 @@ class Queue:
         self.seconds += self._seconds[test.key]
 
     def alone(self, test: PlannedTest) -> None:
-        """Have this test run by itself, before the rest."""
+        """Have this test run by itself, before the rest; one that an earlier session ran may be new here."""
         self._alone.append(test)
-        self.seconds += self._seconds[test.key]
+        self.seconds += self._seconds.setdefault(test.key, UNKNOWN_SECONDS)
 
     def _cut(self, first: tuple[str, str]) -> tuple[PlannedTest, ...]:
         # One worker has nobody to wait for; several end together when batches get smaller.

@@ -63,11 +63,32 @@ def _raise(error: BaseException) -> None:
     raise error
 
 
+BEFORE: list[str] = []
+"""Names of the tests that this process ran."""
+
+
+def _first(name: str) -> None:
+    assert len(BEFORE) == 1, f"{BEFORE[0]} ran before"
+
+
+def _later(name: str) -> None:
+    assert len(BEFORE) > 1, "nothing ran before"
+
+
+def _moody(name: str) -> None:
+    before = len(list(state().glob("moody-*")))
+    (state() / f"moody-{before}").touch()
+    assert before == 1, "only the second of three is right"
+
+
 DOES: dict[str, Callable[[str], object]] = {
     "pass": lambda name: None,
     "warm": lambda name: _need_warmth(),
     "sleep": lambda name: time.sleep(0.05),
     "fail": lambda name: _raise(AssertionError("1 is not 2")),
+    "first": _first,
+    "later": _later,
+    "moody": _moody,
     "segv": lambda name: die(),
     "abort": lambda name: os.abort(),
     "native": lambda name: ctypes.string_at(0),
@@ -137,6 +158,7 @@ class FakeSuite:
         if op == "pause":
             time.sleep(600)
         bench.journal.begin(key, number)
+        BEFORE.append(test.id.name)
         bench.journal.stage(key, Stage.COMPILE if op == "compilehang" else Stage.EXECUTE)
         if op == "compilehang":
             time.sleep(600)
