@@ -11,6 +11,12 @@ from conformance.errors import UsageError
 from conformance.outcomes import Outcome, Source, TestId
 
 UPSTREAM: Final = "upstream"
+MODELS: Final = "models"
+INVALID_MODEL: Final = "invalid"
+"""Kind of a planned test that says why models of a catalogue have no signature."""
+DEFAULT_MODES: Final = ("eager",)
+DEFAULT_DTYPES: Final = ("float32",)
+"""What a run of suite models that names no mode or dtype has."""
 """The suite whose tests are in files that can be named."""
 MODULE: Final = "<module>"
 """Name of the planned test that stands for a file or class without collected tests."""
@@ -65,7 +71,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `suites` are names; `ops` and `tests` empty mean all; `profile` is default or full; `shard` is "3/8" or "".
     `files` is what all, or `tests`, came to in a PyTorch source tree: files and folders below its `test`, or one class
-    as `test_nn.py::TestNNDeviceType`; empty without a tree.
+    as `test_nn.py::TestNNDeviceType`; empty without a tree. `catalogue`, `modes` and `dtypes` are for suite models: a
+    file or folder, "" for the shipped one; empty means DEFAULT_MODES and DEFAULT_DTYPES.
     """
 
     suites: tuple[str, ...]
@@ -75,11 +82,15 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     keys: tuple[str, ...] = ()
     shard: str = ""
     files: tuple[str, ...] = ()
+    catalogue: str = ""
+    modes: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
 
     @property
     def whole(self) -> bool:
         """Whether this is the full selection of its profile, so that it may stand for a release."""
-        return not (self.ops or self.tests or self.keys or self.shard)
+        chosen = self.catalogue or self.modes or self.dtypes
+        return not (self.ops or self.tests or self.keys or self.shard or chosen)
 
 
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -115,12 +126,21 @@ def covers(selection: Selection, test: TestId, profile: str) -> bool:
         return False
     if selection.ops and test.op not in selection.ops:
         return False
+    if test.suite == MODELS:
+        return _covers_model(selection, test)
     if not (selection.tests or selection.files):
         return True
     elsewhere = set(selection.tests).difference(selection.files)
     in_tree = test.suite == UPSTREAM and any(names_test(each, test) for each in selection.files)
     other_suite = test.suite != UPSTREAM and not selection.tests
     return other_suite or in_tree or any(_same_file(each, test.file) for each in elsewhere)
+
+
+def _covers_model(selection: Selection, test: TestId) -> bool:
+    """A catalogue of one's own says nothing about models outside it."""
+    modes, dtypes = selection.modes or DEFAULT_MODES, selection.dtypes or DEFAULT_DTYPES
+    planned = test.kind == INVALID_MODEL or (test.kind in modes and test.dtype in dtypes)
+    return planned and not selection.catalogue
 
 
 def names_test(entry: str, test: TestId) -> bool:

@@ -68,7 +68,7 @@ def _again(run: str, before: Selection, failed: Sequence[TestId]) -> Selection:
         raise UsageError(f"nothing failed in run {run}: there is nothing to run again")
     return Selection(
         suites=tuple(dict.fromkeys(each.suite for each in failed)), profile=before.profile, tests=before.tests,
-        keys=tuple(each.key for each in failed), files=_files(before, failed),
+        keys=tuple(each.key for each in failed), files=_files(before, failed), catalogue=before.catalogue,
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from conformance.supervision.watch import Limits
 @click.option(
     "--release", metavar="R", help="Release of the backend, on target sim a simulated one.  [default: newest]"
 )
-@click.option("--suite", multiple=True, metavar="S", help="ops, upstream or all; several with commas.  [default: ops]")
+@click.option("--suite", multiple=True, metavar="S", help="ops, upstream, models or all; with commas.  [default: ops]")
 @click.option("--ops", multiple=True, metavar="OPS", help="Only these operators, as add,softmax.")
 @click.option("--tests", multiple=True, metavar="PATH", help="Test file or folder; test_ops.py is PyTorch's.")
 @click.option("--profile", type=click.Choice(["default", "full"]), help="Chosen dtypes, or all.  [default: default]")
@@ -38,6 +38,9 @@ from conformance.supervision.watch import Limits
               help="Seconds the compile stage of a test may take.")  # fmt: skip
 @click.option("--expectations", multiple=True, metavar="FILE", help="An expectation file beside the shipped one.")
 @click.option("--probe-coverage", is_flag=True, help="Run what coverage entries skip, and say which are stale.")
+@click.option("--catalogue", metavar="PATH", help="Models of suite models: JSONL, a folder or one config.json.")
+@click.option("--mode", multiple=True, metavar="M", help="How suite models runs them.  [default: eager]")
+@click.option("--dtype", multiple=True, metavar="D", help="Dtypes of suite models.  [default: float32]")
 @click.option("--upstream", metavar="PATH", help="PyTorch source tree to take test files from.  [default: fetched]")
 @click.option("--allow-upstream-mismatch", is_flag=True, help="Run the tests of one PyTorch version on another.")
 @click.option("--isolate", type=click.Choice(["suspects", "all"]), is_flag=False, flag_value="suspects",

@@ -12,7 +12,7 @@ from conformance.cli.trees import TreeWish
 from conformance.errors import UsageError
 from conformance.expectations import Chosen, today
 from conformance.outcomes import Outcome
-from conformance.plan import UPSTREAM, Selection
+from conformance.plan import MODELS, UPSTREAM, Selection
 from conformance.record import RunFolder
 from conformance.settings import Settings
 from conformance.supervision import environment, leases
@@ -20,9 +20,13 @@ from conformance.supervision.isolating import Isolate
 from conformance.supervision.running import Request, request_of
 from conformance.supervision.watch import Limits
 
-_FIXED = ("target", "release", "suite", "ops", "tests", "profile")
+_FIXED = ("target", "release", "suite", "ops", "tests", "profile", "catalogue", "mode", "dtype")
 _TOLD = ("expectations", "probe_coverage")
-_WORDS = ("target", "release", "suite", "ops", "tests", "resume", "failed_of", "fail_on", "expectations", "upstream")
+_LISTS = ("suite", "ops", "mode", "dtype")
+_WORDS = (
+    "target", "release", "suite", "ops", "tests", "resume", "failed_of", "fail_on", "expectations", "upstream",
+    "catalogue", "mode", "dtype",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,13 +53,16 @@ class Wishes:
     isolate: Isolate
     upstream: str | None
     allow_upstream_mismatch: bool
+    catalogue: str | None
+    mode: tuple[str, ...]
+    dtype: tuple[str, ...]
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Wishes":
         """From the command line's options. Raises UsageError for an unknown outcome or an option without a value."""
         for name in _WORDS:
             _require_value(name, options[name])
-        lists = {name: split(options[name]) for name in ("suite", "ops")}
+        lists = {name: split(options[name]) for name in _LISTS}
         outcomes = tuple(map(_outcome, split(options["fail_on"])))
         return cls(
             **{**options, **lists, "fail_on": outcomes, **_paths(options), "isolate": Isolate(options["isolate"] or "")}
@@ -111,14 +118,21 @@ class Wishes:
         return told
 
     def _selection(self, wish: TreeWish) -> Selection:
-        chosen = self.suite or ((UPSTREAM,) if self.tests or self.upstream else ("ops",))
+        chosen = self.suite or self._implied()
         named = [each for name in chosen for each in self._suites(name, wish)]
         for name in named:
             suites.module_of(name)
         return Selection(
             suites=tuple(dict.fromkeys(named)), profile=self.profile or "default", ops=self.ops,
-            tests=self.tests,
+            tests=self.tests, catalogue=str(Path(self.catalogue).absolute()) if self.catalogue else "",
+            modes=self.mode, dtypes=self.dtype,
         )  # fmt: skip
+
+    def _implied(self) -> tuple[str, ...]:
+        """The suite that is meant where none is named."""
+        if self.tests or self.upstream:
+            return (UPSTREAM,)
+        return (MODELS,) if self.catalogue or self.mode or self.dtype else ("ops",)
 
     def _suites(self, name: str, wish: TreeWish) -> tuple[str, ...]:
         if name != "all":

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Final, Protocol
+from pathlib import Path
+from typing import Final, Protocol, runtime_checkable
 
 from conformance.journal import Journal
 from conformance.plan import PlannedTest, Selection
@@ -45,6 +46,14 @@ class Suite(Protocol):
 
     def run(self, tests: Sequence[PlannedTest], bench: Bench) -> None:
         """Run the tests in order, each journalled as begin, stages, end. Exceptions of a test never leave it."""
+
+
+@runtime_checkable
+class KeepsBeside(Suite, Protocol):
+    """A suite whose plan needs more than identities: what it keeps lies in the run's folder, under the suite's name."""
+
+    def collect_beside(self, selection: Selection, target: str, release: str, folder: Path) -> Iterable[PlannedTest]:
+        """As `Suite.collect`, with a folder to write to; the same folder again when a run is resumed."""
 
 
 _REGISTRY: Final = Registry(

@@ -75,11 +75,21 @@ def code_files(target: str, suite_names: Iterable[str]) -> list[Path]:
 
 def _foreign(target: str, suite_names: Iterable[str]) -> list[Path | None]:
     modules = {targets.module_of(target), *(suites.module_of(name) for name in suite_names)}
-    return [_source(module) for module in sorted(modules) if not module.startswith("conformance.")]
+    return [path for name in sorted(modules) if not name.startswith("conformance.") for path in _sources(name)]
+
+
+def _sources(module: str) -> list[Path | None]:
+    """The file of a module, and of one inside a package all of the package's."""
+    found = _source(module)
+    return [*_hashed(found.parent)] if found and "." in module else [found]
 
 
 def _package_files() -> list[Path]:
-    return [path for path in sorted(_PACKAGE.rglob("*")) if path.suffix in _HASHED and path.is_file()]
+    return _hashed(_PACKAGE)
+
+
+def _hashed(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.suffix in _HASHED and path.is_file()]
 
 
 @cache

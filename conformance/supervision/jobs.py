@@ -33,12 +33,16 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Collect(msgspec.Struct, frozen=True, kw_only=True, tag="collect"):
-    """List the planned tests of one suite in the file `plan`, without activating the device."""
+    """List the planned tests of one suite in the file `plan`, without activating the device.
+
+    `beside` is the folder for what a suite keeps with its plan.
+    """
 
     place: Place
     selection: Selection
     plan: str
     answer: str
+    beside: str
 
 
 class Survey(msgspec.Struct, frozen=True, kw_only=True, tag="survey"):

@@ -48,7 +48,8 @@ class Planner:
 
     def _ask(self, suite: str, selection: Selection) -> tuple[Collect, Child]:
         place, answer = self._place(suite, "plan", {})
-        job = Collect(place=place, selection=selection, plan=f"{answer}.plan", answer=answer)
+        beside = str(self.folder.parent.absolute() / suite)
+        job = Collect(place=place, selection=selection, plan=f"{answer}.plan", answer=answer, beside=beside)
         return job, self.engine.launch(job)
 
     def _planned(self, asked: tuple[Collect, Child], selection: Selection) -> list[PlannedTest]:

@@ -18,7 +18,7 @@ from conformance import plan, suites, targets
 from conformance.errors import ConformanceError
 from conformance.journal import Journal
 from conformance.outcomes import Outcome
-from conformance.suites import Bench
+from conformance.suites import Bench, KeepsBeside
 from conformance.supervision import jobs
 from conformance.supervision.jobs import Answer, ChildExit, Collect, Place, Shard, Survey
 from conformance.targets import Device
@@ -89,7 +89,9 @@ def _answered(path: str, work: Callable[[], Answer]) -> int:
 
 
 def _collect(job: Collect) -> Answer:
-    found = suites.get(job.place.suite).collect(job.selection, job.place.target, job.place.release)
+    suite, asked = suites.get(job.place.suite), (job.selection, job.place.target, job.place.release)
+    keeps = suite if isinstance(suite, KeepsBeside) else None
+    found = suite.collect(*asked) if keeps is None else keeps.collect_beside(*asked, Path(job.beside))
     plan.write(Path(job.plan), found)
     return Answer()
 

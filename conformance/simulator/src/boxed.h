@@ -176,6 +176,20 @@ struct Kernel final : c10::OperatorKernel {
   Op& op_;
 };
 
+// Accelerators count integers, which the CPU's kernel does not take: models choose this path on any other device.
+struct Histogram final : c10::OperatorKernel {
+  explicit Histogram(Op& op) : op_(op) {}
+  void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet, Stack* stack) {
+    auto& values = (*stack)[stack->size() - handle.schema().arguments().size()];
+    const auto type = values.toTensor().scalar_type();
+    const bool counts = at::isIntegralType(type, false);
+    if (counts) values = values.toTensor().to(c10::kFloat);
+    run(op_, handle, stack);
+    if (counts) stack->back() = stack->back().toTensor().to(type);
+  }
+  Op& op_;
+};
+
 inline void any_other(const c10::OperatorHandle& handle, Stack* stack) { run(op_of(handle), handle, stack); }
 
 }  // namespace neuronsim

@@ -58,7 +58,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     auto handle = dispatcher.findOp(name);
     if (!handle || !handle->hasSchema() || handle->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) continue;
     if (!handle->hasKernelForDispatchKey(c10::DispatchKey::CPU) && !has_own_kernel(c10::toString(name))) continue;
-    auto kernel = torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(op_of(*handle)));
+    auto kernel = c10::toString(name) == "aten::histc"
+                      ? torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Histogram>(op_of(*handle)))
+                      : torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(op_of(*handle)));
     library.impl(c10::toString(name).substr(6).c_str(), std::move(kernel));
   }
 }

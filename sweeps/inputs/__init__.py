@@ -1,0 +1,78 @@
+"""Inputs for any model: what its class asks for is really built, in every modality that it declares."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sweeps.inputs import audio, fusion, series, table, text, vision
+from sweeps.inputs.filling import Filling, Given
+from sweeps.inputs.mending import mended
+from sweeps.inputs.wants import Style, Wants
+
+VERSION: Final = 1
+"""Part of every signature: raised when the same model would be given other inputs."""
+
+_BUILDERS: Final[tuple[Callable[[Wants, Given], None], ...]] = (text.add, vision.add, audio.add, series.add, table.add)
+_SHOWN: Final = {
+    "text": ("input_ids", "inputs_embeds", "decoder_input_ids", "text_input_ids"),
+    "image": ("pixel_values", "hidden_states", "flattened_patches", "image_patches", "visual_feats", "image", "images"),
+    "video": ("pixel_values_videos", "pixel_values"),
+    "audio": ("input_features", "input_values", "audio_values", "audio", "input_audio_embeds", "spectrogram"),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Inputs:
+    """Inputs that a model took on the CPU, as data, and modalities of its class that are not among them."""
+
+    given: dict[str, Filling]
+    missing: frozenset[str]
+
+
+class NoInputsError(Exception):
+    """A model took none of the inputs that were built for it; the cause is what it raised for the first of them."""
+
+
+def found(model: Any, run: Callable[[Given], Any]) -> tuple[Inputs, Any]:
+    """Inputs that the model takes, and what it gave for them; `run` calls it on the CPU.
+
+    Raises NoInputsError.
+    """
+    first: Exception | None = None
+    for style in styles(model):
+        try:
+            given = build(model, style)
+            given, result = mended(given, run)
+        except Exception as error:
+            first = first or error
+            continue
+        return Inputs(given=given, missing=_missing(model, given)), result
+    raise NoInputsError(str(first)) from first
+
+
+def build(model: Any, style: Style) -> Given:
+    """Inputs of one style. Raises what the model's other towers raise when placeholders are counted."""
+    wants, given = Wants.of(model, style), Given()
+    for add in _BUILDERS:
+        add(wants, given)
+    fusion.place(model, given)
+    return table.last(wants, given)
+
+
+def styles(model: Any) -> Iterator[Style]:
+    """The styles to try in turn: the whole of the inputs first, text alone last."""
+    wants = Wants.of(model, Style())
+    images = (False, True) if wants.takes("pixel_values") else (False,)
+    sounds = (False, True) if wants.takes("input_features", "input_values") else (False,)
+    if table.mel_first(wants):
+        sounds = (True, False)
+    for several in images:
+        for mel_first in sounds:
+            yield Style(several_images=several, mel_first=mel_first)
+    if wants.takes("input_ids") and len(wants.declared) > 1:
+        yield Style(without=wants.declared - {"text"})
+
+
+def _missing(model: Any, given: Given) -> frozenset[str]:
+    declared = Wants.of(model, Style()).declared
+    return frozenset(each for each in declared if each in _SHOWN and not any(name in given for name in _SHOWN[each]))

@@ -1,0 +1,213 @@
+"""The plan of the suite `models`: each unique signature once for each mode and dtype, and which model shares which."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from conformance import expectations
+from conformance.errors import UsageError
+from conformance.outcomes import Outcome, TestId
+from conformance.plan import DEFAULT_DTYPES, DEFAULT_MODES, INVALID_MODEL, MODELS, Decision, PlannedTest, Selection
+from sweeps import catalogue, signature
+from sweeps.catalogue import Entry, Unreadable
+from sweeps.configs import completed, sentence
+from sweeps.foreign import RefusedConfigError
+from sweeps.reduce import TINY, reduce
+from sweeps.resolving import Refusal, Resolved, resolve
+from sweeps.signature import Signature
+
+MODES: Final = ("eager",)
+DTYPES: Final = ("float32", "bfloat16")
+MOST_ARCHITECTURES: Final = 100
+"""Architectures of the profile `default`: those whose models are downloaded most."""
+
+SIGNATURES: Final = "signatures.jsonl"
+ATTRIBUTION: Final = "attribution.jsonl"
+
+
+class Attributed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a run's `models/attribution.jsonl`: a model and the signature that stands for it.
+
+    `invalid` is the key of the planned test that says why there is no signature. `origin` as for Signature.
+    """
+
+    id: str
+    signature: str = ""
+    invalid: str = ""
+    architecture: str = ""
+    downloads: int = 0
+    origin: str = ""
+    source: str = ""
+
+
+@dataclass(kw_only=True, slots=True)
+class Gathered:
+    """Everything that a catalogue comes to."""
+
+    signatures: dict[str, Signature] = field(default_factory=dict)
+    invalid: dict[str, PlannedTest] = field(default_factory=dict)
+    attributed: list[Attributed] = field(default_factory=list)
+    _known: dict[bytes, Signature | PlannedTest] = field(default_factory=dict)
+    _downloads: dict[str, int] = field(default_factory=dict)
+
+    def take(self, entry: Entry | Unreadable) -> None:
+        """Attribute an entry to its signature or to the reason why it has none."""
+        if isinstance(entry, Unreadable):
+            refusal = Refusal(rule="config-refused", reason=entry.reason)
+            self._attribute(Entry(id=entry.id), self._refused(refusal))
+            return
+        print_of = _fingerprint(entry)
+        found = self._known.get(print_of)
+        if found is None:
+            found = self._known[print_of] = self._found(entry)
+        self._attribute(entry, found)
+
+    def _found(self, entry: Entry) -> Signature | PlannedTest:
+        resolved = resolve(entry)
+        made = _signature(resolved, entry.id) if isinstance(resolved, Resolved) else resolved
+        return self._refused(made) if isinstance(made, Refusal) else self.signatures.setdefault(made.id, made)
+
+    def _refused(self, refusal: Refusal) -> PlannedTest:
+        made = _invalid(refusal)
+        return self.invalid.setdefault(made.key, made)
+
+    def _attribute(self, entry: Entry, found: Signature | PlannedTest) -> None:
+        if isinstance(found, PlannedTest):
+            line = Attributed(id=entry.id, invalid=found.key, downloads=entry.downloads, source=entry.source)
+        else:
+            line = Attributed(
+                id=entry.id, signature=found.id, architecture=found.architecture, downloads=entry.downloads,
+                origin=found.origin, source=entry.source,
+            )  # fmt: skip
+            if entry.downloads > self._downloads.get(found.id, 0):
+                self._downloads[found.id] = entry.downloads
+        self.attributed.append(line)
+
+    def most_downloaded(self, count: int) -> list[Signature]:
+        """Of each of the `count` most downloaded architectures the signature with the most downloads."""
+        totals: Counter[str] = Counter()
+        shares: dict[str, Counter[str]] = {}
+        for line in self.attributed:
+            if line.signature:
+                totals[line.architecture] += line.downloads
+                shares.setdefault(line.architecture, Counter())[line.signature] += line.downloads
+        ranked = sorted(totals, key=lambda name: (-totals[name], name))[:count]
+        return [self.signatures[_most(shares[name])] for name in ranked]
+
+
+def _most(shares: Counter[str]) -> str:
+    return min(shares, key=lambda each: (-shares[each], each))
+
+
+def _fingerprint(entry: Entry) -> bytes:
+    parts = (entry.model_type, entry.architecture, entry.task, entry.dims, entry.config)
+    try:
+        return hashlib.blake2b(msgspec.json.encode(parts), digest_size=16).digest()
+    except (RecursionError, msgspec.EncodeError, OverflowError, TypeError, ValueError):
+        return hashlib.blake2b(f"not to be encoded: {entry.id}".encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _signature(resolved: Resolved, model: str) -> Signature | Refusal:
+    architecture = resolved.architecture
+    try:
+        reduced = completed(architecture.model_type, reduce(resolved.full, TINY))
+    except RefusedConfigError as error:
+        return _not_reduced(resolved, str(error))
+    except Exception as error:
+        # A fault of the reduction is charged to the entry that shows it; the plan goes on.
+        return _not_reduced(resolved, sentence(error))
+    digest = signature.digest(architecture, reduced)
+    return Signature(
+        id=signature.short(digest), digest=digest, model_type=architecture.model_type, architecture=architecture.name,
+        reduced=reduced, full=resolved.full, model=model, origin=resolved.origin, left_out=resolved.left_out,
+    )  # fmt: skip
+
+
+def _not_reduced(resolved: Resolved, why: str) -> Refusal:
+    architecture = resolved.architecture
+    return Refusal(
+        rule="not-reducible", reason=f"the reduced configuration is none: {why}",
+        model_type=architecture.model_type, architecture=architecture.name,
+    )  # fmt: skip
+
+
+def _invalid(refusal: Refusal) -> PlannedTest:
+    told = hashlib.blake2b(f"{refusal.rule}\0{refusal.reason}".encode("utf-8", "replace"), digest_size=16).hexdigest()
+    test = TestId(
+        suite=MODELS, file=_word(refusal.model_type), cls=_word(refusal.architecture),
+        name=f"{refusal.rule}_{told[:8]}", kind=INVALID_MODEL,
+    )  # fmt: skip
+    decided = Decision(outcome=Outcome.INVALID, rule=refusal.rule, reason=refusal.reason)
+    return PlannedTest(id=test, definition=told, decided=decided)
+
+
+def _word(text: str) -> str:
+    """A name from a catalogue, fit for an identity."""
+    return "".join(each if each.isalnum() or each in "-_." else "_" for each in text)[:80] or "unknown"
+
+
+def collect(selection: Selection, target: str, release: str, folder: Path) -> Iterator[PlannedTest]:
+    """Every planned test, what goes with the plan written to `folder`. Raises UsageError for an unknown mode or dtype.
+
+    Tests named by key may have any mode and dtype; a selection of ops or test files has no models in it.
+    """
+    if selection.ops or selection.tests:
+        return
+    modes = _known("mode", selection.modes or (MODES if selection.keys else DEFAULT_MODES), MODES)
+    dtypes = _known("dtype", selection.dtypes or (DTYPES if selection.keys else DEFAULT_DTYPES), DTYPES)
+    gathered = gather(Path(selection.catalogue) if selection.catalogue else catalogue.SHIPPED)
+    every = selection.profile == "full" or bool(selection.catalogue) or bool(selection.keys)
+    chosen = list(gathered.signatures.values()) if every else gathered.most_downloaded(MOST_ARCHITECTURES)
+    keep(gathered, folder)
+    coverage, place = expectations.load(target, release), str(folder / SIGNATURES)
+    for each in sorted(chosen, key=lambda one: (one.model_type, one.architecture, one.id)):
+        for mode in modes:
+            for dtype in dtypes:
+                yield _planned(each, mode, dtype, place, coverage)
+    if every:
+        yield from (gathered.invalid[key] for key in sorted(gathered.invalid))
+
+
+def gather(path: Path) -> Gathered:
+    """What a catalogue comes to. Raises UsageError when there is none."""
+    gathered = Gathered()
+    for entry in catalogue.read(path):
+        gathered.take(entry)
+    return gathered
+
+
+def keep(gathered: Gathered, folder: Path) -> None:
+    """Write the signatures and the attribution of every entry."""
+    folder.mkdir(parents=True, exist_ok=True)
+    signature.write(folder / SIGNATURES, gathered.signatures.values())
+    partial, encoder = folder / f"{ATTRIBUTION}.partial", msgspec.json.Encoder()
+    partial.write_bytes(b"".join(encoder.encode(each) + b"\n" for each in gathered.attributed))
+    partial.replace(folder / ATTRIBUTION)
+
+
+def _known(what: str, asked: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    for each in asked:
+        if each not in known:
+            raise UsageError(f"unknown {what} {each!r}: choose one of {', '.join(known)}")
+    return tuple(dict.fromkeys(asked))
+
+
+def identity(found: Signature, mode: str, dtype: str) -> TestId:
+    """The identity of a signature in a mode and dtype."""
+    return TestId(
+        suite=MODELS, file=found.of.family, cls=found.architecture, name=f"{found.id}_{mode}_{dtype}",
+        dtype=dtype, kind=mode,
+    )  # fmt: skip
+
+
+def _planned(found: Signature, mode: str, dtype: str, place: str, coverage: "expectations.Coverage") -> PlannedTest:
+    test = identity(found, mode, dtype)
+    decided, probed = coverage.decide(test), coverage.probed(test)
+    told = hashlib.blake2b(f"{found.digest}\0{mode}\0{dtype}".encode(), digest_size=16).hexdigest()
+    expected = None if decided or probed else coverage.expect(test)
+    return PlannedTest(id=test, definition=told, decided=decided, expected=expected, probed=probed, where=place)

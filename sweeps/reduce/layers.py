@@ -1,0 +1,118 @@
+"""Which layers stay: enough that every distinct kind still occurs; what counts or names layers follows."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sweeps.reduce.levels import Level
+from sweeps.reduce.roles import Role, role_of
+from sweeps.reduce.widths import is_count
+
+MOST_KEPT: Final = 8
+"""Layers kept of one stack, however many kinds it has."""
+
+_EVERY: Final = re.compile(
+    r"interval|_period|sliding_window_pattern|every_n_layers|_step$|cross_attention_frequency|layer_freq|insert_layer"
+)
+_KINDS: Final = re.compile(r"block_types?$|pattern$|layer_types?$|_types$")
+_STAGED: Final = frozenset(
+    {
+        "depths", "num_blocks", "layer_depths", "num_layers", "depth", "encoder_depths", "num_hidden_layers",
+        "blocks_per_stage", "stage_numb_of_blocks", "num_blocks_repeat", "layers",
+    }
+)  # fmt: skip
+"""Lists with a number of blocks for each stage."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stack:
+    """Layers that one field counts: how many there were, which are kept, and the lists with an element a layer."""
+
+    field: str
+    before: int
+    kept: tuple[int, ...]
+    lists: frozenset[str]
+
+
+def staged(node: Mapping[str, Any]) -> bool:
+    """Whether layers come in stages: then each stage is shortened, and none is left out."""
+    return any(_numbers(node.get(name)) for name in _STAGED)
+
+
+def is_staged(name: str) -> bool:
+    """Whether a list counts the blocks of each stage."""
+    return name in _STAGED
+
+
+def _numbers(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(is_count(each) for each in value)
+
+
+def stacks(node: Mapping[str, Any], level: Level) -> tuple[Stack, ...]:
+    """The stacks of a configuration that are too deep for a level."""
+    if staged(node):
+        return ()
+    return tuple(
+        _stack(node, name, value, level)
+        for name, value in node.items()
+        if is_count(value) and value > level.layers and role_of(name) is Role.LAYERS
+    )
+
+
+def _stack(node: Mapping[str, Any], name: str, before: int, level: Level) -> Stack:
+    lists = frozenset(
+        key for key, value in node.items()
+        if isinstance(value, list) and len(value) == before and role_of(key) is not Role.LAYER and key != "stage_names"
+    )  # fmt: skip
+    wanted = min(max([level.layers, *_wanted(node, before, lists)]), before)
+    kept = _first_of_each([tuple(str(node[key][at]) for key in lists) for at in range(before)] if lists else [])
+    rest = (at for at in range(before) if at not in kept)
+    while len(kept) < wanted:
+        kept.append(next(rest))
+    return Stack(field=name, before=before, kept=tuple(sorted(kept)), lists=lists)
+
+
+def _first_of_each(kinds: Sequence[tuple[str, ...]]) -> list[int]:
+    first: dict[tuple[str, ...], int] = {}
+    for at, kind in enumerate(kinds):
+        first.setdefault(kind, at)
+    return sorted(first.values())[:MOST_KEPT]
+
+
+def _wanted(node: Mapping[str, Any], before: int, lists: frozenset[str]) -> list[int]:
+    """Numbers of layers that other fields need: a period, a pattern, layers that something is taken from."""
+    found = []
+    for key, value in node.items():
+        if is_count(value) and not lists and 1 < value <= MOST_KEPT and _EVERY.search(key):
+            found.append(value)
+        elif isinstance(value, list) and (role_of(key) is Role.LAYER or _is_pattern(key, value, before)):
+            found.append(len(value))
+        elif key == "first_k_dense_replace" and value:
+            found.append(2)
+    return found
+
+
+def _is_pattern(key: str, value: list[Any], before: int) -> bool:
+    """A list of kinds that repeats over the layers."""
+    short = 1 < len(value) <= MOST_KEPT and len(value) < before
+    return short and all(isinstance(each, str) for each in value) and bool(_KINDS.search(key))
+
+
+def moved(numbers: Sequence[int], before: int, after: int) -> list[int]:
+    """Numbers of layers for a stack of `after` instead of `before`: in order, the last ones last, distinct if they fit.
+
+    A number equal to the depth means what comes after the last layer.
+    """
+    top = after if any(each >= before for each in numbers) else after - 1
+    distinct = sorted({each for each in numbers if each >= 0})
+    if distinct and distinct[-1] < after:
+        places = {each: each for each in distinct}
+    else:
+        places = {each: max(0, top - (len(distinct) - 1 - at)) for at, each in enumerate(distinct)}
+    return [places[each] if each >= 0 else max(each, -after) for each in numbers]
+
+
+def shortened(blocks: Sequence[int]) -> list[int]:
+    """Blocks of each stage: one, two in the last."""
+    return [min(each, 2 if at == len(blocks) - 1 else 1) for at, each in enumerate(blocks)]

@@ -1,0 +1,30 @@
+"""The ladder: how small a configuration is made, and what is tried next when that cannot be built or run."""
+
+from dataclasses import dataclass
+from typing import Final
+
+SEQUENCE: Final = 16
+"""Tokens of an input. A window of 8 is then passed, so that it triggers."""
+WINDOW: Final = 8
+SMALLEST_WIDTH: Final = 32
+"""Widths of at most 32 stay: they are sizes of things, seldom of layers."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Level:
+    """Sizes that a level aims at. `width` is that of the widest hidden state, None to keep widths; `heads` likewise."""
+
+    name: str
+    width: int | None
+    layers: int
+    heads: int | None
+    experts: int
+    vocabulary: int
+    positions: int
+
+
+TINY: Final = Level(name="tiny", width=64, layers=2, heads=4, experts=4, vocabulary=512, positions=512)
+SMALL: Final = Level(name="small", width=256, layers=2, heads=4, experts=4, vocabulary=512, positions=512)
+SHALLOW: Final = Level(name="shallow", width=None, layers=2, heads=None, experts=4, vocabulary=2048, positions=512)
+
+LADDER: Final = (TINY, SMALL, SHALLOW)

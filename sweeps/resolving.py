@@ -1,0 +1,117 @@
+"""From a catalogue's entry to the class and the complete configuration that it means, or the reason why to none."""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+from sweeps import architectures, configs
+from sweeps.architectures import Architecture
+from sweeps.catalogue import Entry
+from sweeps.foreign import CODE, RefusedConfigError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resolved:
+    """A class and its complete configuration; `origin` tells how it was come by."""
+
+    architecture: Architecture
+    full: dict[str, Any]
+    origin: str
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """Why an entry cannot be planned: the rule, one sentence, and what is known of type and class."""
+
+    rule: str
+    reason: str
+    model_type: str = ""
+    architecture: str = ""
+
+
+def resolve(entry: Entry) -> Resolved | Refusal:
+    """The class and configuration of an entry. Never raises for what stands in it."""
+    config = entry.config
+    named = _named(entry)
+    model_type = entry.model_type or _text(config, "model_type")
+    found = _architecture(model_type, named, entry.task)
+    if isinstance(found, Refusal):
+        return _with_remote_code(found, config)
+    try:
+        return _resolved(found, entry)
+    except RefusedConfigError as error:
+        return Refusal(
+            rule="config-refused", reason=str(error), model_type=found.model_type, architecture=found.name
+        )  # fmt: skip
+    except RecursionError:
+        return Refusal(
+            rule="config-refused", reason="its configuration is nested too deep",
+            model_type=found.model_type, architecture=found.name,
+        )  # fmt: skip
+
+
+def _text(config: dict[str, Any] | None, key: str) -> str:
+    value = (config or {}).get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _named(entry: Entry) -> str:
+    names = (entry.config or {}).get("architectures")
+    first = names[0] if isinstance(names, list) and names else ""
+    return entry.architecture or (first if isinstance(first, str) else "")
+
+
+def _architecture(model_type: str, name: str, task: str) -> Architecture | Refusal:
+    if not architectures.known(model_type):
+        return _by_name(model_type, name)
+    if not architectures.classes_of(model_type) and not name:
+        return Refusal(
+            rule="no-model-class", model_type=model_type,
+            reason=f"transformers {_version()} has no model class for the model type {model_type!r}",
+        )  # fmt: skip
+    if not name:
+        return Architecture(model_type=model_type, name=architectures.for_task(model_type, task))
+    if name in architectures.classes_of(model_type) or architectures.exists(name, model_type):
+        return Architecture(model_type=model_type, name=name)
+    return Refusal(
+        rule="unknown-architecture", model_type=model_type, architecture=name,
+        reason=f"transformers {_version()} has no class {name!r} for the model type {model_type!r}",
+    )  # fmt: skip
+
+
+def _by_name(model_type: str, name: str) -> Architecture | Refusal:
+    """A type that is not told follows from the class; one that is not known is not guessed."""
+    if model_type in ("", "unknown") and (types := architectures.types_of(name)):
+        return Architecture(model_type=types[0], name=name)
+    if model_type:
+        what = f"transformers {_version()} has no model type {model_type!r}"
+    elif name:
+        what = f"transformers {_version()} has no class {name!r}, and no model type is told"
+    else:
+        what = "neither a model type nor a class is told"
+    return Refusal(rule="unknown-model-type", reason=what, model_type=model_type, architecture=name)
+
+
+def _with_remote_code(found: Refusal, config: dict[str, Any] | None) -> Refusal:
+    if config is None or not CODE & config.keys():
+        return found
+    return Refusal(
+        rule="remote-code", model_type=found.model_type, architecture=found.architecture,
+        reason=f"{found.reason}; its configuration asks for code of its own, which is never run",
+    )  # fmt: skip
+
+
+def _resolved(found: Architecture, entry: Entry) -> Resolved:
+    if entry.config is not None:
+        full, left_out = configs.of_config(found.model_type, entry.config)
+        return Resolved(architecture=found, full=full, origin="config", left_out=left_out)
+    if entry.dims:
+        return Resolved(architecture=found, full=configs.of_dims(found.model_type, entry.dims), origin="dims")
+    return Resolved(architecture=found, full=configs.of_defaults(found.model_type), origin="defaults")
+
+
+@cache
+def _version() -> str:
+    return version("transformers")

@@ -1,0 +1,73 @@
+"""Running planned models one after another, each to exactly one attempt."""
+
+import gc
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+
+from conformance import classify
+from conformance.outcomes import Attempt, Outcome, RanOn
+from conformance.plan import PlannedTest
+from conformance.suites import Bench
+from sweeps import facts, signature
+from sweeps.facts import Facts
+from sweeps.signature import Signature
+from sweeps.stages import eager
+from sweeps.stages.trial import Trial
+
+_MODES = {"eager": eager.attempt}
+
+
+def run(tests: Sequence[PlannedTest], bench: Bench) -> None:
+    """Run the tests in order and journal each. Only what is meant to end the process leaves this function."""
+    with quiet():
+        for test in tests:
+            number = bench.number(test.key)
+            bench.journal.begin(test.key, number)
+            bench.journal.end(test.key, _attempted(test, bench, number), number)
+            gc.collect()
+
+
+def _attempted(test: PlannedTest, bench: Bench, number: int) -> Attempt:
+    try:
+        trial = Trial(
+            signature=_signatures(test.where)[test.id.name.partition("_")[0]], dtype=getattr(torch, test.id.dtype),
+            device=bench.device, facts=Facts(key=test.key, number=number),
+            enter=lambda stage: bench.journal.stage(test.key, stage),
+        )  # fmt: skip
+        made = _MODES[test.id.kind](trial)
+        facts.append(Path(test.where).parent, trial.facts)
+    except Exception as error:
+        # Not the device's doing; charged to this test so that the others go on.
+        found = classify.of_exception(error)
+        return Attempt(
+            outcome=Outcome.ERROR, rule="models:not-prepared", ran_on=RanOn.NONE, message=found.message,
+            cause=found.cause, detail=found.detail,
+        )  # fmt: skip
+    return classify.apply_expected(made, test.expected)
+
+
+@lru_cache(maxsize=2)
+def _signatures(path: str) -> dict[str, Signature]:
+    return {each.id: each for each in signature.read(Path(path))}
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep the libraries' warnings and advice from flooding; errors are exceptions and stay."""
+    noisy = [logging.getLogger(name) for name in ("transformers", "huggingface_hub", "torch._dynamo")]
+    before = [each.level for each in noisy]
+    for each in noisy:
+        each.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for each, level in zip(noisy, before, strict=True):
+            each.setLevel(level)

@@ -1,0 +1,113 @@
+"""One attempt at one planned model: what is known of it, the stage it is in, and what was seen on the device."""
+
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+
+from conformance.outcomes import Phase, Reached, Stage
+from conformance.targets import Device
+from sweeps.facts import Facts
+from sweeps.outputs import named
+from sweeps.signature import Signature
+
+PHASES: Final = {
+    Stage.BUILD: Phase.BUILD, Stage.REFERENCE: Phase.COMPARE, Stage.MOVE: Phase.SETUP, Stage.FORWARD: Phase.EXECUTE,
+    Stage.COMPARE: Phase.COMPARE,
+}  # fmt: skip
+"""The phase of time that a stage belongs to."""
+
+SEED: Final = 0
+
+
+@dataclass(kw_only=True, slots=True, eq=False, repr=False)
+class Trial:
+    """What a mode works with. `dtype` is that of the parameters; `enter` is told of each stage that is reached."""
+
+    signature: Signature
+    dtype: torch.dtype
+    device: Device
+    facts: Facts
+    enter: Callable[[Stage], None] = lambda _: None
+
+    stage: Stage = Stage.SETUP
+    executed: set[str] = field(default_factory=set)
+    fallback: set[str] = field(default_factory=set)
+    names_ops: bool = False
+    off_device: str = ""
+
+    @contextmanager
+    def at(self, stage: Stage) -> Iterator[None]:
+        """Be in a stage, and add its time and memory to the facts."""
+        if stage is not self.stage:
+            self.stage = stage
+            self.enter(stage)
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            spent = self.facts.seconds
+            spent[stage] = round(spent.get(stage, 0.0) + perf_counter() - start, 6)
+            self.facts.memory["process"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+    def phases(self) -> dict[str, float]:
+        """Seconds by phase."""
+        found: dict[str, float] = {}
+        for stage, seconds in self.facts.seconds.items():
+            phase = PHASES.get(Stage(stage), Phase.EXECUTE)
+            found[phase] = found.get(phase, 0.0) + seconds
+        return found
+
+    def reached(self) -> Reached | None:
+        """The ops that were taken on the device, where the trackers tell."""
+        if not self.names_ops:
+            return None
+        return Reached(executed=frozenset(self.executed), fallback=frozenset(self.fallback))
+
+    def tracked(self, work: Callable[[], Any]) -> Any:
+        """What `work` gives, all queued work done, with the ops that it took added to what was seen."""
+        self.device.clear()
+        torch.manual_seed(SEED)
+        try:
+            with torch.no_grad():
+                result = work()
+            self.device.synchronize()
+            return result
+        finally:
+            with suppress(Exception):
+                self._see()
+
+    def _see(self) -> None:
+        seen = self.device.reached()
+        if seen is None:
+            self.executed |= self.device.executed_ops()
+            self.fallback |= self.device.fallback_ops()
+            return
+        self.names_ops = True
+        self.executed |= seen.executed
+        self.fallback |= seen.fallback
+
+    def need_on_device(self, what: str, tensors: Iterator[tuple[str, Tensor]]) -> None:
+        """Note the first tensor that is not on the device: parameters and outputs are looked at, nothing is assumed."""
+        for name, each in tensors:
+            if each.device.type != self.device.device and not self.off_device:
+                self.off_device = f"{what} {name} is on {each.device}"
+
+
+def answer(result: Any) -> dict[str, Tensor]:
+    """The tensors of a result by name, without history."""
+    return {name: each.detach() for name, each in named(result)}
+
+
+def on(value: Any, device: str, dtype: torch.dtype) -> Any:
+    """An argument of a model on a device; real numbers become the dtype of its parameters."""
+    if isinstance(value, list):
+        return [on(each, device, dtype) for each in value]
+    if not isinstance(value, Tensor):
+        return value
+    return value.to(device, dtype) if value.is_floating_point() else value.to(device)

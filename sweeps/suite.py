@@ -1,0 +1,45 @@
+"""The suite `models`: reduced Hugging Face models, each signature once for each mode and dtype."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.plan import PlannedTest, Selection
+from conformance.suites import Bench
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelsSuite:
+    """See `conformance.suites.Suite`. Torch and transformers are imported by the methods: naming the suite is cheap."""
+
+    name: str = "models"
+    preload: tuple[str, ...] = ("sweeps.warm", "sweeps.running", "sweeps.planning")
+
+    def warm(self, tests: Sequence[PlannedTest]) -> tuple[str, ...]:
+        """Nothing further."""
+        return ()
+
+    def collect(self, selection: Selection, target: str, release: str) -> Iterable[PlannedTest]:
+        """As `collect_beside`, for looking only: the signatures go with the temporary folder."""
+        from tempfile import TemporaryDirectory
+
+        with TemporaryDirectory(prefix="conformance-models-") as folder:
+            return list(self.collect_beside(selection, target, release, Path(folder)))
+
+    def collect_beside(self, selection: Selection, target: str, release: str, folder: Path) -> Iterable[PlannedTest]:
+        """Every planned test; signatures and the attribution of ids are written to `folder`. Raises UsageError."""
+        from sweeps import planning, running
+
+        with running.quiet():
+            return list(planning.collect(selection, target, release, folder))
+
+    def run(self, tests: Sequence[PlannedTest], bench: Bench) -> None:
+        """Run the tests in order, each journalled. Exceptions of a model never leave it."""
+        from sweeps import running
+
+        running.run(tests, bench)
+
+
+def suite() -> ModelsSuite:
+    """The suite."""
+    return ModelsSuite()
