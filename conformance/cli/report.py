@@ -93,6 +93,7 @@ def show_plan(tests: Sequence[PlannedTest], request: Request, form: str) -> None
     if form == "ndjson":
         for test in tests:
             rule = {"decided": test.decided.outcome.word, "rule": test.decided.rule} if test.decided else {}
+            rule = {"probed": test.probed.rule} if test.probed else rule
             click.echo(summary.json({"id": test.key, **rule}))
         return
     if form == "json":

@@ -12,6 +12,7 @@ from conformance import plan, settings, targets
 from conformance.cli import earlier, screen
 from conformance.cli.trees import TreeWish
 from conformance.errors import ExitCode, UsageError
+from conformance.expectations import Chosen
 from conformance.outcomes import Attempt, TestId
 from conformance.plan import RunHeader, Selection
 from conformance.progress import Silent
@@ -119,6 +120,7 @@ def _request(known: Settings, wanted: Wanted, sample: int | None, timeout: float
     return Request(
         target=target, release=targets.choose_release(target, wanted.release), selection=selection, workers=1,
         limits=replace(Limits(), test=timeout), sample=sample, upstream=used,
+        told=replace(Chosen.of_environment(), probe=True),
     )  # fmt: skip
 
 
@@ -133,6 +135,8 @@ def _command(wanted: Wanted, request: Request) -> str:
 def _show(result: Result) -> None:
     for number, attempt in enumerate(result.attempts, 1):
         _show_attempt(number, attempt)
+    if (probed := result.test.probed) is not None:
+        screen.say(screen.safe(f"in a run {probed.rule} skips this test: {probed.reason}"))
     flaky = " (flaky: attempts disagree)" if result.flaky else ""
     screen.say(f"outcome: {result.outcome.word}{flaky}")
 

@@ -29,11 +29,11 @@ class Proposal:
         return text_of(EXPECT, self.entry, [f"{many(len(self.entry.tests), 'test')}: {self.cause}"[:200]])
 
 
-def proposals(results: Iterable[Result], day: date) -> list[Proposal]:
+def proposals(results: Iterable[Result], day: date, releases: tuple[str, ...] = ()) -> list[Proposal]:
     """One entry for each outcome and cause of the failures that no entry foresees, the commonest first.
 
     Left out are flaky failures, since a strict expectation would be wrong every other time, and tests of which another
-    failure is expected: a second entry would never be reached.
+    failure is expected: a second entry would never be reached. `releases` are those that the entries are to hold for.
     """
     groups: dict[tuple[Outcome, str, str], list[Result]] = {}
     for each in results:
@@ -41,7 +41,7 @@ def proposals(results: Iterable[Result], day: date) -> list[Proposal]:
             shown = each.shown
             groups.setdefault((each.outcome, shown.code, shown.cause or shown.rule), []).append(each)
     ordered = sorted(groups.items(), key=lambda pair: -len(pair[1]))
-    return [_proposal(outcome, code, cause, found, day) for (outcome, code, cause), found in ordered]
+    return [_proposal(key, found, day, releases) for key, found in ordered]
 
 
 def flaky(results: Iterable[Result]) -> int:
@@ -58,17 +58,19 @@ def otherwise(results: Iterable[Result]) -> dict[str, Counter[Outcome]]:
     return made
 
 
-def _proposal(outcome: Outcome, code: str, cause: str, found: Sequence[Result], day: date) -> Proposal:
+def _proposal(key: tuple[Outcome, str, str], found: Sequence[Result], day: date, releases: tuple[str, ...]) -> Proposal:
+    outcome, code, cause = key
     raised = exception_name(found[0].shown) if outcome in (Outcome.ERROR, Outcome.COMPILE_FAIL) and not code else ""
     entry = Entry(
-        id=_name(outcome, code, cause), reason="", owner="", added=day, outcome=outcome.word, code=code,
-        exception=raised, tests=tuple(each.test.key for each in found),
+        id=_name(outcome, code, cause, releases), reason="", owner="", added=day, releases=releases,
+        outcome=outcome.word, code=code, exception=raised, tests=tuple(each.test.key for each in found),
     )  # fmt: skip
     return Proposal(entry=entry, cause=cause)
 
 
-def _name(outcome: Outcome, code: str, cause: str) -> str:
-    """The same for the same cause, so that a second proposal is seen to be one."""
+def _name(outcome: Outcome, code: str, cause: str, releases: tuple[str, ...]) -> str:
+    """The same for the same cause on the same release, so that a second proposal is seen to be one."""
     words = _NOT_WORDS.sub("-", (code or cause).lower()).strip("-")[:32].strip("-")
-    digest = hashlib.blake2b(f"{outcome.word}\0{code}\0{cause}".encode("utf-8", "replace"), digest_size=3).hexdigest()
+    said = "\0".join((outcome.word, code, cause, *releases))
+    digest = hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=3).hexdigest()
     return "-".join(filter(None, (outcome.word.replace("_", "-"), words, digest)))

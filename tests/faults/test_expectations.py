@@ -109,9 +109,10 @@ def test_a_resumed_run_takes_its_expectations_from_the_record_and_refuses_others
     assert changed.code == 2
     assert "its expectation files was" in changed.last
     told(lab, SKIPS + EXPECTS.replace('"segv"', '"sleep"').replace('"pass", ', ""))
-    lab.plan("pass-0", "segv-0", "pause-0")
     going = lab.start("run", "--resume", run.path.name, "--no-ingest")
-    time.sleep(3)
+    until = time.monotonic() + 30
+    while not (run.journals / "002-supervisor.jsonl").exists() and time.monotonic() < until:
+        time.sleep(0.1)
     going.terminate()
     _, err = going.communicate(timeout=30)
     assert "going on, 3 tests planned" in err

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from conformance import settings
+from conformance import settings, targets
 from conformance.cli import earlier, screen, stale
 from conformance.errors import ExitCode, StoreError, UsageError
 from conformance.expectations import blocks, editing, files, proposals, standing
@@ -19,7 +19,7 @@ from conformance.record import Result, read_results
 
 
 @click.command()
-@click.option("--from", "run", required=True, metavar="RUN", help="The run to go by.")
+@click.option("--from", "run", required=True, metavar="RUN", help="The run to go by: its id or its folder.")
 @click.option("--into", type=click.Path(path_type=Path), metavar="FILE",
               help="File for new entries.  [default: the run's first own file, else the shipped one]")  # fmt: skip
 @click.option("--write", is_flag=True, help="Make the edits; without it they are only shown.")
@@ -28,12 +28,12 @@ def update(run: str, into: Path | None, write: bool) -> int:
 
     A proposed entry has an empty reason and owner. It is refused wherever it is read until somebody fills them in.
 
-    Example: conformance expectations update --from sim-1.1 | less
+    Example: conformance expectations update --from 20261130-190501-sim-3f2a | less
     """
     folder = earlier.folder(settings.load(), run)
     header, results = folder.read_header(), read_results(folder)
     edits = [each.edit(header.selection) for each in standing.standings(stale.entries(header), results) if each.stale]
-    added = proposals.proposals(results, files.today())
+    added = proposals.proposals(results, files.today(), _releases(header))
     edited = _edited(edits, added, _into(header, into) if added else None)
     for each in edited:
         for line in blocks.lines_of(each.diff()):
@@ -43,6 +43,11 @@ def update(run: str, into: Path | None, write: bool) -> int:
     if not changed:
         return screen.finish(ExitCode.FINE, "the files say what the run showed: nothing to edit")
     return _write(changed, added) if write else screen.finish(ExitCode.FINE, "nothing was written: --write does it")
+
+
+def _releases(header: RunHeader) -> tuple[str, ...]:
+    """The run's release, where the target has several: of others the run shows nothing."""
+    return (header.release,) if header.release in targets.get(header.target).releases() else ()
 
 
 def _into(header: RunHeader, given: Path | None) -> Path:
