@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from conformance import plan, record, suites
+from conformance import inventory, plan, record, suites
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome, TestId
 from conformance.plan import RunHeader, Selection
@@ -82,6 +82,10 @@ def test_a_supervised_run_and_plain_pytest_on_two_workers_end_every_test_alike(t
         }
 
     assert ending(supervised) == ending(record.read_results(plain.folder))
+    inventories = [inventory.of_folder(each) for each in (plain.folder, RunFolder(path=path))]
+    assert inventories[0] is not None
+    assert inventories[0].tells
+    assert inventories[0] == inventories[1]
     assert [each.test.definition for each in supervised] == [
         each.test.definition for each in record.read_results(plain.folder)
     ]
