@@ -35,8 +35,8 @@ _UNITTEST = re.compile(r"(?P<test>[^\s(]+) \((?P<where>\S+)\)")
 _NODE = re.compile(r"(?P<file>[^:\s]+)::(?:(?P<cls>[^:\s]+)::)?(?P<test>[^:\s].*)")
 _BARE = re.compile(r"(?P<test>\S+)")
 _PRIVATE: Final = "PRIVATEUSE1"
-_LAYOUTS: Final = ("_Sparse", "_Strided")
-"""What may follow an op in a name: the one parameter that PyTorch's tests put between op and device."""
+_AFTER_OP: Final = ("_Sparse", "_Strided", "_executor_", "_layout")
+"""What may follow an op in a name: the parameters that PyTorch's tests put between op and device."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,7 +124,7 @@ def _op(cls: str, head: str, ops: Mapping[str, tuple[str, str]]) -> dict[str, st
     kinds = [each for each in _kinds_of(cls) if head.startswith(f"{each}_")] if ops else []
     for kind in sorted(kinds, key=len, reverse=True):
         rest = head.removeprefix(f"{kind}_")
-        places = [rest.find(each) for each in _LAYOUTS if each in rest]
+        places = [rest.find(each) for each in _AFTER_OP if each in rest]
         name = next((each for each in (rest, rest[: min(places, default=0)]) if each in ops), "")
         if name:
             op, variant = ops[name]

@@ -11,6 +11,7 @@ from conformance import plan
 from conformance.engines import Child, Engine, Exit
 from conformance.errors import IncompleteError, InterruptedRunError, UsageError
 from conformance.plan import PlannedTest, Selection
+from conformance.suites.collected import TOLD
 from conformance.supervision.jobs import Answer, Collect, Place, Survey, decode_answer
 from conformance.supervision.leases import Lease
 
@@ -19,7 +20,9 @@ ROUNDS: Final = 3
 REST: Final = 0.5
 """Seconds between two rounds, doubled each time."""
 PATIENCE: Final = 600.0
-"""Seconds that a suite may take to list its tests, or a device to start."""
+"""Seconds that a suite may take from one word about its progress to the next, or a device to start."""
+BETWEEN: Final = 5.0
+"""Seconds between two lines about how far planning is."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -31,6 +34,7 @@ class Planner:
     target: str
     release: str
     stopped: Callable[[], bool]
+    say: Callable[[str], None] = field(default=lambda _line: None)
     _asked: int = field(default=0)
     _overloads: str = field(default="")
     _ops: tuple[str, ...] = field(default=())
@@ -94,8 +98,13 @@ class Planner:
         return place, f"{stem}.json"
 
     def _answer(self, child: Child, path: Path) -> Answer:
-        until = time.monotonic() + PATIENCE
+        until, heard, said = time.monotonic() + PATIENCE, "", time.monotonic()
         while (end := child.exit()) is None:
+            if (now := _progress_of(child)) != heard:
+                heard, until = now, time.monotonic() + PATIENCE
+                if time.monotonic() - said >= BETWEEN:
+                    said = time.monotonic()
+                    self.say(heard)
             if time.monotonic() > until:
                 child.signal(signal.SIGKILL)
                 return Answer(error=f"no answer within {PATIENCE:g} s")
@@ -123,3 +132,9 @@ class Planner:
 def decided(tests: Iterable[PlannedTest]) -> int:
     """How many tests were settled by a rule while planning."""
     return sum(test.decided is not None for test in tests)
+
+
+def _progress_of(child: Child) -> str:
+    """The last line that a planning child wrote about how far it is."""
+    lines = child.log_tail(2_000).splitlines()
+    return next((line for line in reversed(lines) if line.startswith(TOLD)), "")

@@ -150,7 +150,12 @@ class Runner:
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
         return Planner(
-            engine=engine, folder=path, target=request.target.name, release=request.release, stopped=self.stopped
+            engine=engine,
+            folder=path,
+            target=request.target.name,
+            release=request.release,
+            stopped=self.stopped,
+            say=self.say,
         )
 
     def _session(
