@@ -94,6 +94,15 @@ def test_no_op_that_a_release_leaves_to_the_cpu_or_refuses_counts_as_having_a_ke
     assert "fill_" in with_kernel
 
 
+def test_the_simulated_trackers_tell_the_overloads_apart(start: Start) -> None:
+    device = start()
+    x = torch.tensor([1, 2, 3]).to("neuron")
+    device.clear()
+    (x + x).add_(x)
+    torch.add(x, x, out=torch.empty_like(x))
+    assert device.reached().executed == {"aten::add.Tensor", "aten::add_.Tensor", "aten::add.out"}
+
+
 def cut(names: Any) -> list[str]:
     return [base_of(name) for name in names]
 
