@@ -11,13 +11,13 @@ from conformance.errors import UsageError
 from conformance.outcomes import Outcome, Source, TestId
 
 UPSTREAM: Final = "upstream"
+"""The suite whose tests are in files that can be named."""
 MODELS: Final = "models"
 INVALID_MODEL: Final = "invalid"
 """Kind of a planned test that says why models of a catalogue have no signature."""
 DEFAULT_MODES: Final = ("eager",)
 DEFAULT_DTYPES: Final = ("float32",)
 """What a run of suite models that names no mode or dtype has."""
-"""The suite whose tests are in files that can be named."""
 MODULE: Final = "<module>"
 """Name of the planned test that stands for a file or class without collected tests."""
 
