@@ -74,7 +74,9 @@ def candidate_run() -> dict[str, Made]:
         detail="Traceback (most recent call last):\n  \x1b[31mboom\x1b[0m\nAssertionError: not close\n",
     )  # fmt: skip
     made["backward.add.int64"] = [attempt(Outcome.ERROR, cause="once", detail="first try"), attempt(Outcome.PASS)]
-    made["forward.brand_new.float32"] = Outcome.PASS
+    made["forward.brand_new.float32"] = replace(
+        attempt(Outcome.PASS), leaked=("default_dtype: torch.float64 instead of torch.float32",)
+    )
     del made["compiled.add.bfloat16"]
     return made
 
@@ -108,7 +110,7 @@ def hostile_run(path: Path) -> Path:
 
 def _hostile_attempt(text: str) -> Attempt:
     bare = attempt(Outcome.FAIL, cause=text, message=text, rule=text, code=text, detail=text, ops=(text, "aten::add"))
-    return replace(bare, ran_on=RanOn.MIXED, seconds={text: 1.0, "execute": 0.5})
+    return replace(bare, ran_on=RanOn.MIXED, leaked=(text, f"{text}: {text}"), seconds={text: 1.0, "execute": 0.5})
 
 
 def seed(store: Store, folder: Path) -> None:

@@ -57,7 +57,7 @@ class Test:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Attempt:
-    """What one attempt came to; `detail` is the traceback, or empty."""
+    """What one attempt came to; `detail` is the traceback, or empty; `alone`: in a process of its own."""
 
     number: int
     outcome: str
@@ -70,15 +70,21 @@ class Attempt:
     fallback_ops: Sequence[str]
     seconds: Mapping[str, float]
     detail: str
+    alone: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ended:
-    """What one test came to in one run."""
+    """What one test came to in one run.
+
+    `leaked` is what it left changed for the next test; `order_dependent`: it ends otherwise alone than among others.
+    """
 
     test: Test
     outcome: str
     flaky: bool
+    order_dependent: bool
+    leaked: Sequence[str]
     attempts: int
     ran_on: str
     stage: str
@@ -142,8 +148,8 @@ def ended_of(row: OutcomeRow) -> Ended:
     """An outcome."""
     return Ended(
         test=test_of(row.number, row.id), outcome=row.outcome.word, flaky=row.flaky, attempts=row.attempts,
-        ran_on=row.ran_on, stage=row.stage, rule=row.rule, message=row.message, cause=row.cause, code=row.code,
-        fallback_ops=row.fallback_ops, seconds=row.seconds,
+        order_dependent=row.order_dependent, leaked=row.leaked, ran_on=row.ran_on, stage=row.stage, rule=row.rule,
+        message=row.message, cause=row.cause, code=row.code, fallback_ops=row.fallback_ops, seconds=row.seconds,
     )  # fmt: skip
 
 
@@ -152,7 +158,7 @@ def attempt_of(row: AttemptRow) -> Attempt:
     return Attempt(
         number=row.number, outcome=row.outcome.word, ran_on=row.ran_on, stage=row.stage, rule=row.rule,
         message=row.message, cause=row.cause, code=row.code, fallback_ops=row.fallback_ops, seconds=row.seconds,
-        detail=row.detail,
+        detail=row.detail, alone=row.alone,
     )  # fmt: skip
 
 

@@ -107,9 +107,9 @@ def _print(
             screen.say(f"  before: {pair.a.outcome.word}, {screen.safe(pair.a.rule or pair.a.cause or 'no rule', 200)}")
     for each in attempts:
         screen.say()
-        screen.say(
-            f"attempt {each.number}: {each.outcome.word} in stage {screen.safe(each.stage)}, ran on {each.ran_on}"
-        )
+        alone = ", alone" if each.alone else ""
+        where = f"in stage {screen.safe(each.stage)}, ran on {each.ran_on}"
+        screen.say(f"attempt {each.number}{alone}: {each.outcome.word} {where}")
         screen.say(screen.paragraph(each.detail or each.message))
     screen.say()
     heads = ("started (UTC)", "run", "release", "outcome", "rule or cause", "test changed")
@@ -141,8 +141,10 @@ def _facts(run: RunRow, row: OutcomeRow) -> None:
     facts = [
         ("in run", f"{run.uid}, {run.release} on {run.target}{label}"),
         ("outcome", row.outcome.word + (" (flaky: attempts disagreed)" if row.flaky else "")),
+        ("order", "order-dependent: it ends otherwise alone than among others" if row.order_dependent else ""),
         *_side_facts(row, run), ("reason", row.message), ("cause", row.cause), ("compiler code", row.code),
         ("ran on", row.ran_on), ("stage", row.stage), ("fell back", ", ".join(row.fallback_ops)),
+        ("left changed", "; ".join(row.leaked)),
         ("op", row.id.op), ("variant", row.id.variant), ("dtype", row.id.dtype), ("kind", row.id.kind),
         ("seconds", ", ".join(f"{phase} {spent:.3g}" for phase, spent in row.seconds.items())),
     ]  # fmt: skip

@@ -1,6 +1,7 @@
 """`conformance show`: one run, its outcomes with numbers and denominators, or its tests."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 import click
@@ -24,6 +25,8 @@ _CSV: Final = (
     "code",
     "message",
     "fallback_ops",
+    "order_dependent",
+    "leaked",
 )
 
 
@@ -33,15 +36,20 @@ _CSV: Final = (
 @click.option("--op", default="", help="Only tests of this operator.")
 @click.option("--dtype", default="", help="Only tests of this dtype.")
 @click.option("--kind", default="", help="Only tests of this kind.")
+@click.option("--order-dependent", is_flag=True, help="Only tests that end otherwise alone than among others.")
+@click.option("--leaks", is_flag=True, help="Only tests that left something changed, and what.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Tests listed in a table.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "ndjson", "csv"]), default="table",
               show_default=True, help="ndjson and csv print every test.")  # fmt: skip
-def show(run: str, words: str, op: str, dtype: str, kind: str, limit: int, form: str) -> None:
+def show(run: str, words: str, op: str, dtype: str, kind: str, order_dependent: bool, leaks: bool, limit: int,
+         form: str) -> None:  # fmt: skip
     """Show one run: a run id, or a release's name.
 
     Example: conformance show sim-1.1 --outcomes fail,crash
     """
-    chosen = _filter(words, {Kind.OP: op, Kind.DTYPE: dtype, Kind.KIND: kind})
+    chosen = replace(
+        _filter(words, {Kind.OP: op, Kind.DTYPE: dtype, Kind.KIND: kind}), order_dependent=order_dependent, leaked=leaks
+    )
     with store.open_store() as opened:
         found = store.resolve(opened, run)
         if found.remark:
@@ -82,7 +90,7 @@ def _csv_cells(row: OutcomeRow, run: RunRow) -> tuple[object, ...]:
     return (
         row.key, int(run.simulated), row.outcome.word, int(row.flaky), row.rule, row.ran_on, row.stage,
         row.cause, row.code, row.message,
-        " ".join(row.fallback_ops),
+        " ".join(row.fallback_ops), int(row.order_dependent), "\n".join(row.leaked),
     )  # fmt: skip
 
 
@@ -151,8 +159,18 @@ def _time_table(opened: Store, run: RunRow) -> None:
 def _listing(opened: Store, run: RunRow, chosen: Filter, limit: int) -> None:
     page = store.outcome_rows(opened, run, chosen, limit=limit)
     rows = [
-        (each.outcome.word + (" (flaky)" if each.flaky else ""), each.key, each.rule, screen.safe(each.message, 120))
+        (each.outcome.word + _mark(each), each.key, each.rule, screen.safe(_said(each, chosen), 120))
         for each in page.rows
     ]
     screen.say_table(("outcome", "test", "rule", "message"), rows)
     screen.remark(f"{len(rows):,} of {page.total:,} tests" + (": --limit shows more" if page.after is not None else ""))
+
+
+def _mark(row: OutcomeRow) -> str:
+    if row.order_dependent:
+        return " (order-dependent)"
+    return " (flaky)" if row.flaky else ""
+
+
+def _said(row: OutcomeRow, chosen: Filter) -> str:
+    return "; ".join(row.leaked) if chosen.leaked else row.message

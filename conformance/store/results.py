@@ -51,7 +51,10 @@ class OutcomeRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttemptRow:
-    """One kept attempt; `detail` is the traceback or whatever else the test left."""
+    """One kept attempt; `detail` is the traceback or whatever else the test left.
+
+    `alone`: no other test ran in its process.
+    """
 
     number: int
     outcome: Outcome
@@ -64,6 +67,7 @@ class AttemptRow:
     fallback_ops: tuple[str, ...]
     seconds: Mapping[str, float]
     detail: str
+    alone: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,6 +82,8 @@ class Filter:
     rule: str = ""
     cause: str = ""
     flaky: bool = False
+    order_dependent: bool = False
+    leaked: bool = False
     text: str = ""
 
 
@@ -106,6 +112,9 @@ def mask(store: Store, run: RunRow, chosen: Filter) -> NDArray[np.bool_]:
         wanted &= np.isin(status & ~np.uint8(FLAKY), [int(each) for each in chosen.outcomes])
     if chosen.flaky:
         wanted &= (status & FLAKY) != 0
+    for name, asked in (("order_dependent", chosen.order_dependent), ("leaked", chosen.leaked)):
+        if asked:
+            wanted &= readings.side(store, run, name) != 0
     if chosen.parts:
         known = catalogue(store)
         for part, labels in chosen.parts.items():
@@ -186,8 +195,8 @@ def slowest(store: Store, run: RunRow, limit: int = 10) -> list[OutcomeRow]:
 def attempts_of(store: Store, run: RunRow, number: int) -> Sequence[AttemptRow]:
     """The kept attempts of a run at a test, in order: those of failures and of tests tried more than once."""
     rows = store.rows(
-        "SELECT number, outcome, ran_on, stage, seconds, blob.body AS detail, rule.body AS rule, cause.body AS cause, "
-        "code.body AS code, message.body AS message, fallback.body AS fallback FROM attempt "
+        "SELECT number, outcome, ran_on, stage, seconds, alone, blob.body AS detail, rule.body AS rule, "
+        "cause.body AS cause, code.body AS code, message.body AS message, fallback.body AS fallback FROM attempt "
         "LEFT JOIN blob ON blob.id = attempt.detail LEFT JOIN phrase rule ON rule.id = attempt.rule "
         "LEFT JOIN phrase cause ON cause.id = attempt.cause LEFT JOIN phrase code ON code.id = attempt.code "
         "LEFT JOIN phrase message ON message.id = attempt.message "
@@ -204,6 +213,7 @@ def _attempt(row: Mapping[str, Any]) -> AttemptRow:
         number=row["number"], outcome=Outcome(row["outcome"]), ran_on=row["ran_on"], stage=row["stage"],
         rule=row["rule"] or "", message=row["message"] or "", cause=row["cause"] or "", code=row["code"] or "",
         fallback_ops=ops_of(row["fallback"] or ""), seconds=row["seconds"], detail=detail,
+        alone=row["alone"],
     )  # fmt: skip
 
 

@@ -132,14 +132,14 @@ def write_attempts(
     blobs = phrases.keep(cursor, {key: body for key, body in zip(digests, details, strict=True) if body})
     with cursor.copy(
         "COPY attempt (run_id, test_id, number, outcome, ran_on, stage, rule, cause, code, message, fallback, detail, "
-        "seconds) FROM STDIN (FORMAT binary)"
+        "seconds, alone) FROM STDIN (FORMAT binary)"
     ) as copied:
-        copied.set_types(["int4", "int4", "int2", "int2", "text", "text", *["int4"] * 5, "int8", "jsonb"])
+        copied.set_types(["int4", "int4", "int2", "int2", "text", "text", *["int4"] * 5, "int8", "jsonb", "bool"])
         columns = [numbers[name] for name in ATTEMPT_PHRASES]
         for row, key in zip(kept, digests, strict=True):
             end = row.end
             codes = [column[text] for column, text in zip(columns, _texts(end), strict=True)]
             copied.write_row(
                 (run, int(places[row.place]), end.n, int(end.o), end.on.value, end.s.value, *codes, blobs.get(key),
-                 Jsonb(_storable_parts(end.d), dumps=msgspec.json.encode))
+                 Jsonb(_storable_parts(end.d), dumps=msgspec.json.encode), end.a)
             )  # fmt: skip

@@ -224,3 +224,11 @@ def test_runs_are_paged_newest_first_without_loss(store: Store, tmp_path: Path) 
 def test_every_outcome_has_its_own_word_in_json(client: httpx.Client) -> None:
     counted = said(client, "/runs/base.json")["run"]["outcomes"]
     assert set(counted) == {each.word for each in Outcome if each is not Outcome.NOT_RUN}
+
+
+def test_what_a_test_left_changed_is_on_its_page_and_can_be_asked_for(client: httpx.Client) -> None:
+    (found,) = said(client, "/runs/candidate/tests.json?leaks=1")["tests"]
+    assert found["leaked"] == ["default_dtype: torch.float64 instead of torch.float32"]
+    page = client.get(f"/tests/{found['test']['number']}?run=candidate").text
+    assert "default_dtype: torch.float64 instead of torch.float32" in page
+    assert said(client, "/runs/candidate/tests.json?order=1")["tests"] == []

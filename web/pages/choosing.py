@@ -25,6 +25,8 @@ class Choice:
     rule: str = ""
     cause: str = ""
     flaky: str = ""
+    order: str = ""
+    leaks: str = ""
     q: str = ""
 
     @property
@@ -35,6 +37,7 @@ class Choice:
             outcomes=frozenset(outcome_named(each) for each in self.outcome),
             parts=labelled({part: [label] if label else [] for part, label in given.items()}),
             rule=self.rule, cause=self.cause, flaky=bool(self.flaky), text=self.q,
+            order_dependent=bool(self.order), leaked=bool(self.leaks),
         )  # fmt: skip
 
     @property
@@ -62,9 +65,12 @@ def choice(
     rule: str = "",
     cause: str = "",
     flaky: str = "",
+    order: str = "",
+    leaks: str = "",
     q: str = "",
 ) -> Choice:
     """The choice that an address makes."""
     return Choice(
-        outcome=outcome, suite=suite, kind=kind, op=op, dtype=dtype, rule=rule, cause=cause, flaky=flaky, q=q
+        outcome=outcome, suite=suite, kind=kind, op=op, dtype=dtype, rule=rule, cause=cause, flaky=flaky, order=order,
+        leaks=leaks, q=q,
     )  # fmt: skip

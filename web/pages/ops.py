@@ -97,7 +97,10 @@ def grid(tests: Sequence[Ended]) -> Grid:
 
 @page(router, "/runs/{run:path}/tests")
 def run_tests(request: Request, run: str, chosen: Annotated[Choice, Depends(choice)], after: int = -1) -> View:
-    """The tests of a run that the address asks for: by outcome, suite, kind, op, dtype, rule, cause, flaky, text."""
+    """The tests of a run that the address asks for: by outcome, suite, kind, op, dtype, rule, cause, text.
+
+    `flaky`, `order` and `leaks` leave those that disagreed, depend on the order or left something changed.
+    """
     store = store_of(request)
     found = run_named(store, run)
     rows = outcome_rows(store, found.run, chosen.filter, after=after, limit=_TESTS_A_PAGE)
