@@ -17,7 +17,6 @@ from conformance.provenance.rules import Origin, Skip
 from conformance.pytest_hooks.evidence import Evidence, Seen
 from conformance.pytest_hooks.graphs import Graphs
 from conformance.pytest_hooks.identity import tree_of
-from conformance.pytest_hooks.isolation import kept
 from conformance.pytest_hooks.planning import PLANNED, function_of
 from conformance.pytest_hooks.streams import KeptOpen
 from conformance.pytest_hooks.subtests import named
@@ -57,6 +56,9 @@ class Recorder:
 
     def start(self, config: pytest.Config) -> None:
         """Begin to record the tests of a session."""
+        # Imported late: it needs torch, which must not be imported before the target's variables are set.
+        from conformance.pytest_hooks.isolation import kept
+
         for each in FILTERS:
             config.addinivalue_line("filterwarnings", each)
         config.pluginmanager.register(self, "conformance-recorder")

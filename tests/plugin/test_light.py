@@ -16,6 +16,12 @@ def test_importing_the_plugin_imports_nothing_that_pytest_has_not() -> None:
     assert done.stdout.split() == ["conformance", "conformance.plugin"]
 
 
+def test_a_target_s_variables_can_be_set_before_torch_is_there() -> None:
+    code = "import sys, conformance.pytest_hooks.session; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]
+
+
 def test_without_a_target_no_run_is_recorded_and_torch_stays_out(tmp_path: Path) -> None:
     (tmp_path / "test_plain.py").write_text(
         "import sys\n"
