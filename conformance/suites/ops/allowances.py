@@ -120,6 +120,8 @@ class Allowance:
 
     def of(self, call: Call | None) -> Special:
         """How the result of one sample is compared."""
+        if not self.specials:
+            return PLAIN
         return next((each for each in self.specials if call is None or each.speaks_of(call)), PLAIN)
 
 

@@ -1,7 +1,6 @@
 """Copies of a sample on another device: same structure, values, strides, aliasing and requires_grad."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import torch
@@ -13,26 +12,33 @@ _LEAVES: Final = frozenset({Tensor, int, float, bool, str, complex, type(None)})
 
 def rebuild(value: Any, change: Callable[[Any], Any]) -> Any:
     """The same nesting of lists, tuples, named tuples and dicts with every leaf given to `change`."""
-    if type(value) in _LEAVES:
+    kind = type(value)
+    if kind in _LEAVES:
         return change(value)
+    if kind is tuple:
+        return tuple(_parts(value, change))
     if isinstance(value, list):
-        return [rebuild(each, change) for each in value]
+        return _parts(value, change)
     if isinstance(value, tuple):
-        parts = [rebuild(each, change) for each in value]
-        if type(value) is tuple:
-            return tuple(parts)
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+        parts = _parts(value, change)
+        return kind(*parts) if hasattr(value, "_fields") else kind(parts)
     if isinstance(value, dict):
-        return {key: rebuild(each, change) for key, each in value.items()}
+        return dict(zip(value, _parts(value.values(), change), strict=True))
     return change(value)
 
 
-@dataclass(kw_only=True, slots=True)
+def _parts(values: Iterable[Any], change: Callable[[Any], Any]) -> list[Any]:
+    return [change(each) if type(each) in _LEAVES else rebuild(each, change) for each in values]
+
+
 class Mover:
     """Copies values to `device`. One mover a sample: tensors that share memory share it on the device too."""
 
-    device: str
-    _storages: dict[tuple[int, torch.dtype], Tensor] = field(default_factory=dict)
+    __slots__ = ("_device", "_storages")
+
+    def __init__(self, *, device: str) -> None:
+        self._device = torch.device(device)
+        self._storages: dict[tuple[int, torch.dtype], Tensor] = {}
 
     def __call__(self, value: Any) -> Any:
         """The copy of a nested value; names of devices become `device`, generators get their seed anew."""
@@ -44,34 +50,39 @@ class Mover:
         if type(value) in _LEAVES and value != "cpu":
             return value
         if isinstance(value, torch.device) or (isinstance(value, str) and value == "cpu"):
-            return torch.device(self.device)
+            return self._device
         if isinstance(value, torch.Generator):
-            return torch.Generator(device=self.device).manual_seed(value.initial_seed())
+            return torch.Generator(device=self._device).manual_seed(value.initial_seed())
         return value
 
     def _tensor(self, value: Tensor) -> Tensor:
-        with torch.no_grad():
-            if value.layout is not torch.strided or value.is_nested:
-                moved = value.detach().to(self.device, copy=True)
-            else:
-                moved = self._strided(value)
+        # Everything below is made of this one, so that nothing of it is differentiated.
+        plain = value.detach()
+        if plain.layout is not torch.strided or plain.is_nested:
+            moved = plain.to(self._device, copy=True)
+        else:
+            moved = self._strided(plain)
         return moved.requires_grad_() if value.requires_grad else moved
 
     def _strided(self, value: Tensor) -> Tensor:
         """Copies whole storages, so that strides, overlaps and aliases stay what they were."""
         storage = value.untyped_storage()
-        key = (storage.data_ptr(), value.dtype)
-        known = self._storages.get(key) if key[0] else None
-        whole = (
-            value.is_contiguous() and storage.nbytes() == value.nbytes and not value.is_conj() and not value.is_neg()
-        )
-        if whole and known is None:
-            # Most tensors: alone in their memory and in order.
-            self._storages[key] = moved = value.detach().to(self.device, copy=True)
-            return moved
+        place = storage.data_ptr()
+        key = (place, value.dtype)
+        known = self._storages.get(key) if place else None
         if known is None:
-            self._storages[key] = known = _flat(value).to(self.device, copy=True)
+            if _fills(value, storage):
+                # Most tensors: alone in their memory and in order.
+                self._storages[key] = moved = value.to(self._device, copy=True)
+                return moved
+            self._storages[key] = known = _flat(value).to(self._device, copy=True)
         return _view(known.view(-1), value)
+
+
+def _fills(value: Tensor, storage: torch.UntypedStorage) -> bool:
+    """Whether a tensor is all of its memory, in order and as it is written there."""
+    whole = storage.nbytes() == value.nbytes and value.is_contiguous()
+    return whole and not value.is_conj() and not value.is_neg()
 
 
 def _flat(value: Tensor) -> Tensor:
@@ -91,7 +102,7 @@ def _view(flat: Tensor, like: Tensor) -> Tensor:
 
 def to_cpu(value: Any) -> Any:
     """The nested value with its tensors on the CPU, without history."""
-    return rebuild(value, _to_cpu)
+    return _to_cpu(value) if isinstance(value, Tensor) else rebuild(value, _to_cpu)
 
 
 def _to_cpu(leaf: Any) -> Any:
@@ -104,6 +115,8 @@ def _to_cpu(leaf: Any) -> Any:
 
 def tensors(value: Any) -> list[Tensor]:
     """All tensors of a nested value, in order."""
+    if isinstance(value, Tensor):
+        return [value]
     found: list[Tensor] = []
 
     def note(leaf: Any) -> Any:

@@ -16,7 +16,7 @@ def quiet() -> Iterator[None]:
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
         stack.enter_context(_only_errors("torch._dynamo"))
-        for module in (torch.cuda, torch.xpu):
+        for module in (torch.cuda, torch.xpu, torch.mtia):
             if not module.is_available():
                 stack.enter_context(_unseeded(module))
         yield

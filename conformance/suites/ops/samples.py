@@ -4,6 +4,7 @@ import hashlib
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import numpy
@@ -70,6 +71,8 @@ def describe(value: Any) -> str:
     """One argument for people: `float32[2, 3]`, with strides where it is not contiguous."""
     if isinstance(value, Tensor):
         return _describe_tensor(value)
+    if type(value) in _PLAIN:
+        return repr(value)
     if isinstance(value, list | tuple):
         inner = ", ".join(map(describe, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
@@ -77,11 +80,20 @@ def describe(value: Any) -> str:
         return "{" + ", ".join(f"{key}: {describe(each)}" for key, each in value.items()) + "}"
     if callable(value):
         return getattr(value, "__qualname__", type(value).__name__)
-    return repr(value) if isinstance(value, bool | int | float | complex | str | None) else str(value)
+    # Subclasses of plain types, as enumerations are.
+    return repr(value) if isinstance(value, int | float | complex | str) else str(value)
+
+
+_PLAIN: Final = frozenset({bool, int, float, complex, str, type(None)})
+
+
+@cache
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def _describe_tensor(value: Tensor) -> str:
-    text = f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    text = f"{_name(value.dtype)}{list(value.shape)}"
     if value.layout is not torch.strided:
         return f"{text} {str(value.layout).removeprefix('torch.')}"
     if not value.is_contiguous():
