@@ -1,5 +1,7 @@
 """The complete configuration of an entry: its own, or the library's defaults with its dimensions put in."""
 
+import inspect
+import re
 import tomllib
 from collections.abc import Mapping
 from copy import deepcopy
@@ -26,6 +28,7 @@ _ALWAYS: Final = frozenset(
 _GENERATION: Final = ("bos_token_id", "eos_token_id", "sep_token_id")
 """Tokens that only generation reads: a model's own would keep it apart from others that run alike."""
 
+_ASSIGNED: Final = re.compile(r"self\.(\w+)\s*(?::[^=\n]+)?=[^=]")
 _TEXT: Final = ("text_config", "llm_config", "language_config", "thinker_config", "decoder", "text_encoder_config")
 _DIMS: Final[Mapping[str, tuple[str, ...]]] = {
     "num_hidden_layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers"),
@@ -61,7 +64,23 @@ def _without_generation(tree: Tree) -> Tree:
 
 @cache
 def _defaults(model_type: str) -> Tree:
-    return completed(model_type, completion().get(model_type, {}))
+    tree = completed(model_type, completion().get(model_type, {}))
+    _fill(tree)
+    return tree
+
+
+def _fill(tree: Tree) -> None:
+    """Put in, in place, what class defaults leave open and configurations from the Hub tell."""
+    for value in tree.values():
+        if isinstance(value, dict):
+            _fill(value)
+    width, heads = tree.get("hidden_size"), tree.get("num_attention_heads")
+    if "head_dim" in tree and tree["head_dim"] is None and isinstance(width, int) and isinstance(heads, int) and heads:
+        tree["head_dim"] = width // heads
+    if "num_key_value_heads" in tree and tree["num_key_value_heads"] is None:
+        tree["num_key_value_heads"] = heads
+    for name in (name for name in tree if role_of(name) is Role.ROUTED):
+        tree[name] = 2 if tree[name] is None else tree[name]
 
 
 def of_defaults(model_type: str) -> Tree:
@@ -137,23 +156,38 @@ def sentence(error: BaseException) -> str:
 
 
 def declared(cls: type, tree: Mapping[str, Any]) -> Tree:
-    """The fields that a configuration class declares, its sub-configurations likewise."""
-    names = _declared(cls)
+    """A configuration without what its class derives from the rest, its parts likewise: it is derived anew."""
+    derived = _derived(cls)
     subs: Mapping[str, Any] = getattr(cls, "sub_configs", None) or {}
     made: Tree = {}
     for key, value in tree.items():
         if key in subs and isinstance(value, dict):
             made[key] = declared(_sub_class(subs[key], value), value)
-        elif key in names or key in subs:
+        elif key in subs or key not in derived:
             made[key] = value
     return made
 
 
 @cache
-def _declared(cls: type) -> frozenset[str]:
+def _derived(cls: type) -> frozenset[str]:
+    """Names that a class sets on itself while it is made, without declaring them as fields."""
+    found: set[str] = set()
+    for each in cls.__mro__:
+        if each.__name__ == "PreTrainedConfig":
+            break
+        for name in ("__post_init__", "__init__"):
+            method = each.__dict__.get(name)
+            found |= set(_ASSIGNED.findall(_source(method))) if method else set()
     mapped: Mapping[str, str] = getattr(cls, "attribute_map", None) or {}
     fields = getattr(cls, "__dataclass_fields__", None)
-    return frozenset({*(fields or ()), *mapped, *mapped.values(), *_ALWAYS})
+    return frozenset(found - {*(fields or ()), *mapped, *mapped.values(), *_ALWAYS})
+
+
+def _source(method: Any) -> str:
+    try:
+        return inspect.getsource(method)
+    except (OSError, TypeError):
+        return ""
 
 
 def _sub_class(known: Any, value: Mapping[str, Any]) -> type:

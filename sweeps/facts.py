@@ -14,8 +14,9 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One line of `models/facts-*.jsonl` in a run's folder.
 
     `level` is the step of the ladder that was built, with its `config` and the `inputs` that it was given; `tried` says
-    why earlier steps were left. `seconds` are by stage, `memory` in bytes: of the parameters, and the most that the
-    process held. `ops` are the aten ops of the CPU's run, `discrete` and `constant` what weakens a comparison.
+    why earlier steps were left. `missing` are modalities left out because the model `refused` its inputs. `seconds`
+    are by stage, `memory` in bytes: of the parameters, and the most that the process held. `ops` are the aten ops of
+    the CPU's run, `discrete` and `constant` what weakens a comparison.
     """
 
     key: str
@@ -25,6 +26,7 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     config: dict[str, Any] = {}
     inputs: dict[str, Filling] = {}
     missing: tuple[str, ...] = ()
+    refused: str = ""
     elements: int = 0
     seconds: dict[str, float] = {}
     memory: dict[str, int] = {}

@@ -46,9 +46,7 @@ def cleaned(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]
 
 def _mapping(node: Mapping[str, Any], depth: int, left_out: set[str], budget: list[int]) -> dict[str, Any]:
     made: dict[str, Any] = {}
-    for key, value in node.items():
-        if not isinstance(key, str):
-            raise RefusedConfigError(f"it has the key {key!r}, which is no text")
+    for key, value in ((str(key), value) for key, value in node.items()):
         if _unwanted(key):
             left_out.add(key)
         elif key in ("id2label", "label2id"):
@@ -59,7 +57,7 @@ def _mapping(node: Mapping[str, Any], depth: int, left_out: set[str], budget: li
 
 
 def _unwanted(key: str) -> bool:
-    return key in CODE or key in _DROPPED or key.startswith("_") or (not key.isidentifier() and not key.isdigit())
+    return key in CODE or key in _DROPPED or key.startswith("_")
 
 
 def _count_labels(key: str, value: Any, made: dict[str, Any]) -> None:

@@ -15,10 +15,9 @@ from conformance.outcomes import Outcome, TestId
 from conformance.plan import DEFAULT_DTYPES, DEFAULT_MODES, INVALID_MODEL, MODELS, Decision, PlannedTest, Selection
 from sweeps import catalogue, signature
 from sweeps.catalogue import Entry, Unreadable
-from sweeps.configs import completed, sentence
-from sweeps.foreign import RefusedConfigError
+from sweeps.configs import completed
 from sweeps.reduce import TINY, reduce
-from sweeps.resolving import Refusal, Resolved, resolve
+from sweeps.resolving import Refusal, Resolved, refusal, resolve
 from sweeps.signature import Signature
 
 MODES: Final = ("eager",)
@@ -58,8 +57,8 @@ class Gathered:
     def take(self, entry: Entry | Unreadable) -> None:
         """Attribute an entry to its signature or to the reason why it has none."""
         if isinstance(entry, Unreadable):
-            refusal = Refusal(rule="config-refused", reason=entry.reason)
-            self._attribute(Entry(id=entry.id), self._refused(refusal))
+            refused = Refusal(rule="config-refused", reason=entry.reason)
+            self._attribute(Entry(id=entry.id), self._refused(refused))
             return
         print_of = _fingerprint(entry)
         found = self._known.get(print_of)
@@ -72,8 +71,8 @@ class Gathered:
         made = _signature(resolved, entry.id) if isinstance(resolved, Resolved) else resolved
         return self._refused(made) if isinstance(made, Refusal) else self.signatures.setdefault(made.id, made)
 
-    def _refused(self, refusal: Refusal) -> PlannedTest:
-        made = _invalid(refusal)
+    def _refused(self, refused: Refusal) -> PlannedTest:
+        made = _invalid(refused)
         return self.invalid.setdefault(made.key, made)
 
     def _attribute(self, entry: Entry, found: Signature | PlannedTest) -> None:
@@ -116,11 +115,9 @@ def _signature(resolved: Resolved, model: str) -> Signature | Refusal:
     architecture = resolved.architecture
     try:
         reduced = completed(architecture.model_type, reduce(resolved.full, TINY))
-    except RefusedConfigError as error:
-        return _not_reduced(resolved, str(error))
     except Exception as error:
         # A fault of the reduction is charged to the entry that shows it; the plan goes on.
-        return _not_reduced(resolved, sentence(error))
+        return refusal(architecture, "not-reducible", error)
     digest = signature.digest(architecture, reduced)
     return Signature(
         id=signature.short(digest), digest=digest, model_type=architecture.model_type, architecture=architecture.name,
@@ -128,21 +125,14 @@ def _signature(resolved: Resolved, model: str) -> Signature | Refusal:
     )  # fmt: skip
 
 
-def _not_reduced(resolved: Resolved, why: str) -> Refusal:
-    architecture = resolved.architecture
-    return Refusal(
-        rule="not-reducible", reason=f"the reduced configuration is none: {why}",
-        model_type=architecture.model_type, architecture=architecture.name,
-    )  # fmt: skip
-
-
-def _invalid(refusal: Refusal) -> PlannedTest:
-    told = hashlib.blake2b(f"{refusal.rule}\0{refusal.reason}".encode("utf-8", "replace"), digest_size=16).hexdigest()
+def _invalid(refused: Refusal) -> PlannedTest:
+    told = hashlib.blake2b(f"{refused.rule}\0{refused.reason}".encode("utf-8", "replace"), digest_size=16).hexdigest()
     test = TestId(
-        suite=MODELS, file=_word(refusal.model_type), cls=_word(refusal.architecture),
-        name=f"{refusal.rule}_{told[:8]}", kind=INVALID_MODEL,
+        suite=MODELS, file=_word(refused.model_type), cls=_word(refused.architecture),
+        name=f"{refused.rule}_{told[:8]}", kind=INVALID_MODEL,
     )  # fmt: skip
-    decided = Decision(outcome=Outcome.INVALID, rule=refusal.rule, reason=refusal.reason)
+    outcome = Outcome.SKIP_ENVIRONMENT if refused.rule == "library" else Outcome.INVALID
+    decided = Decision(outcome=outcome, rule=refused.rule, reason=refused.reason)
     return PlannedTest(id=test, definition=told, decided=decided)
 
 

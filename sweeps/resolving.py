@@ -42,14 +42,26 @@ def resolve(entry: Entry) -> Resolved | Refusal:
     try:
         return _resolved(found, entry)
     except RefusedConfigError as error:
-        return Refusal(
-            rule="config-refused", reason=str(error), model_type=found.model_type, architecture=found.name
-        )  # fmt: skip
+        return refusal(found, "config-refused", error)
     except RecursionError:
         return Refusal(
             rule="config-refused", reason="its configuration is nested too deep",
             model_type=found.model_type, architecture=found.name,
         )  # fmt: skip
+
+
+def refusal(found: Architecture, rule: str, error: Exception) -> Refusal:
+    """Why a class that is known gets no configuration; a missing library is a rule of its own."""
+    missing = isinstance(error.__cause__, ImportError)
+    reason = _missing(error.__cause__) if missing else str(error)
+    return Refusal(
+        rule="library" if missing else rule, reason=reason, model_type=found.model_type, architecture=found.name
+    )  # fmt: skip
+
+
+def _missing(error: BaseException | None) -> str:
+    """The first sentence of the library's request."""
+    return " ".join(str(error).split()).partition(". ")[0][:200]
 
 
 def _text(config: dict[str, Any] | None, key: str) -> str:

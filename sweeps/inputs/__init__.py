@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sweeps.configs import sentence
 from sweeps.inputs import audio, fusion, series, table, text, vision
 from sweeps.inputs.filling import Filling, Given
 from sweeps.inputs.mending import mended
@@ -23,10 +24,14 @@ _SHOWN: Final = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Inputs:
-    """Inputs that a model took on the CPU, as data, and modalities of its class that are not among them."""
+    """Inputs that a model took on the CPU, as data, and modalities of its class that are not among them.
+
+    `refused` is what it said to the first inputs that were built for it, where it did not take those.
+    """
 
     given: dict[str, Filling]
     missing: frozenset[str]
+    refused: str = ""
 
 
 class NoInputsError(Exception):
@@ -46,7 +51,8 @@ def found(model: Any, run: Callable[[Given], Any]) -> tuple[Inputs, Any]:
         except Exception as error:
             first = first or error
             continue
-        return Inputs(given=given, missing=_missing(model, given)), result
+        refused = "" if first is None else sentence(first)
+        return Inputs(given=given, missing=_missing(model, given), refused=refused), result
     raise NoInputsError(str(first)) from first
 
 
@@ -74,5 +80,8 @@ def styles(model: Any) -> Iterator[Style]:
 
 
 def _missing(model: Any, given: Given) -> frozenset[str]:
-    declared = Wants.of(model, Style()).declared
-    return frozenset(each for each in declared if each in _SHOWN and not any(name in given for name in _SHOWN[each]))
+    wants = Wants.of(model, Style())
+    known = {each: _SHOWN[each] for each in wants.declared if each in _SHOWN}
+    return frozenset(
+        each for each, names in known.items() if wants.takes(*names) and not any(n in given for n in names)
+    )

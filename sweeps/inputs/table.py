@@ -1,18 +1,18 @@
 """Inputs that no rule finds, from a table: by model type, the shape and filling of each."""
 
-import re
+import math
 import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from sweeps.inputs.filling import Filling, Given
+from sweeps.inputs.filling import Filling, Given, values
 from sweeps.inputs.wants import BATCH, Wants, first
+from sweeps.terms import at, evaluated
 
 _TABLE: Final = Path(__file__).parents[1] / "data" / "inputs.toml"
 _INTEGERS: Final = frozenset({"integers", "values"})
-_TERM: Final = re.compile(r"[*+\-/]|[A-Za-z_0-9.]+")
 
 
 @cache
@@ -59,6 +59,8 @@ def _filling(wants: Wants, made: Mapping[str, Any], given: Given | None = None) 
     if fill == "like":
         return (given or {})[made["of"]]
     shape = tuple(size(wants, each) for each in made["shape"])
+    if fill in _PATTERNS:
+        return values(_PATTERNS[fill](shape, size(wants, made.get("count", 0))), dtype="int64")
     return Filling(
         fill=fill, shape=shape, dtype=made.get("dtype", "int64" if fill in _INTEGERS else "float32"),
         low=size(wants, made.get("low", 0)), high=size(wants, made.get("high", 0)), value=made.get("value", 0.0),
@@ -66,32 +68,21 @@ def _filling(wants: Wants, made: Mapping[str, Any], given: Given | None = None) 
     )  # fmt: skip
 
 
+def _leading(shape: tuple[int, ...], count: int) -> list[Any]:
+    """Rows in which `count` elements from the third on are one, the others zero."""
+    rows, length = shape
+    return [[int(2 <= at < 2 + count) for at in range(length)] for _ in range(rows)]
+
+
+def _grid(shape: tuple[int, ...], _count: int) -> list[Any]:
+    """Column and row of each cell of a square."""
+    side = math.isqrt(shape[1])
+    return [[[at % side, at // side] for at in range(shape[1])] for _ in range(shape[0])]
+
+
+_PATTERNS: Final = {"leading": _leading, "grid": _grid}
+
+
 def size(wants: Wants, asked: int | str) -> int:
-    """A number, `B` for the batch, a field of the configuration as a dotted path, or a sum or product of them.
-
-    Evaluated from left to right. Raises KeyError for a field that the configuration does not have.
-    """
-    if isinstance(asked, int):
-        return asked
-    total, operator = 0, "+"
-    for term in _TERM.findall(asked):
-        if term in "*+-/":
-            operator = term
-            continue
-        value = _value(wants, term)
-        total = {"+": total + value, "-": total - value, "*": total * value, "/": total // (value or 1)}[operator]
-    return total
-
-
-def _value(wants: Wants, term: str) -> int:
-    if term.isdigit():
-        return int(term)
-    if term == "B":
-        return BATCH
-    node = wants.config
-    for name in term.split("."):
-        node = node.get(name) if isinstance(node, Mapping) else getattr(node, name, None)
-    found = first(node)
-    if found is None:
-        raise KeyError(f"the configuration of {wants.model_type} has no number {term!r}")
-    return found
+    """A number, `B` for the batch, a field of the configuration, or terms of them. Raises KeyError."""
+    return evaluated(asked, lambda name: BATCH if name == "B" else first(at(wants.config, name)))

@@ -70,7 +70,8 @@ def _images(wants: Wants, given: Given) -> None:
         frames = number(wants.config, *_FRAMES) or number(wants.vision, *_FRAMES, default=2)
         given["pixel_values"] = normal(BATCH, frames, colours, height, width)
     else:
-        several = (1,) if wants.style.several_images else ()
+        frames = number(wants.config, *_FRAMES) or number(wants.vision, *_FRAMES, default=1)
+        several = (frames,) if wants.style.several_images else ()
         given["pixel_values"] = normal(BATCH, *several, colours, height, width)
     _beside(wants, given, height, width)
 

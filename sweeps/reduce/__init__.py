@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from sweeps.reduce.adjust import adjust
 from sweeps.reduce.layers import MOST_KEPT, Stack, moved, stacks
 from sweeps.reduce.levels import LADDER, SHALLOW, SMALL, TINY, Level
 from sweeps.reduce.numbers import Node
@@ -22,7 +23,9 @@ _POSITION_FACTOR: Final = 8
 def reduce(config: Mapping[str, Any], level: Level) -> Tree:
     """The configuration at a level; `config` is complete, as `to_dict` of its class gives it, and stays unchanged."""
     widths = Widths.of(config, level)
-    return _node(config, level, widths, Tokens(size=level.vocabulary))
+    made = _node(config, level, widths, Tokens(size=level.vocabulary))
+    adjust(made)
+    return made
 
 
 def _node(before: Mapping[str, Any], level: Level, widths: Widths, tokens: Tokens) -> Tree:

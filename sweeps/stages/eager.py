@@ -103,7 +103,7 @@ def _right(trial: Trial) -> str:
         f"relative L2 {worst:.2g} at most (allowed {facts.allowed:g}) over {len(facts.differences)} outputs",
     ]
     if facts.missing:
-        parts.append(f"without its inputs for {', '.join(facts.missing)}")
+        parts.append(f"without its inputs for {', '.join(facts.missing)}: {facts.refused or 'no rule builds them'}")
     if trial.off_device:
         parts.append(trial.off_device)
     return "; ".join(parts) + _weakness(trial)

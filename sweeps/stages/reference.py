@@ -107,6 +107,7 @@ def _reference(trial: Trial, model: Any, inputs: Inputs, got: dict[str, Tensor],
     if not finite(got):
         raise UnusableError(Outcome.INVALID, "reference-not-finite", "the CPU's answer has no number in it")
     made.inputs, made.missing = inputs.given, tuple(sorted(inputs.missing))
+    made.refused = inputs.refused if inputs.missing else ""
     made.ops, made.discrete = tuple(sorted(seen.names)), tuple(sorted(seen.names & DISCRETE))
     made.constant = tuple(constant(got))
     return Reference(model=model, inputs=inputs, answer=got, draws=bool(seen.names & RANDOM))
