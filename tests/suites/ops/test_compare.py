@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.suites.ops.compare import BY_DTYPE, MismatchError, Tolerance, compare
@@ -90,6 +90,7 @@ def test_conjugate_views_are_compared_by_value():
     compare(half.conj(), torch.tensor([1 - 2j]).to(torch.complex32), {})
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(width=32), min_size=1, max_size=6), st.lists(st.floats(width=32), min_size=1, max_size=6))
 def test_it_agrees_with_torch_testing(got, want):
     got, want = (torch.tensor(each[: min(len(got), len(want))]) for each in (got, want))
