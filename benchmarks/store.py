@@ -20,7 +20,8 @@ import msgspec
 
 from conformance import store
 from conformance.inventory import Overloads, Registration, Tells
-from conformance.journal import Begin, End, Reach, Staged, reach_record
+from conformance.journal import Begin, End, Staged
+from conformance.opsets import Names, Numbering, Reach
 from conformance.outcomes import Attempt, Outcome, RanOn, Reached, Stage, TestId
 from conformance.plan import PlannedTest, RunHeader, Selection, digest
 from conformance.record import RunFolder
@@ -83,7 +84,7 @@ def write_run(path: Path, tests: list[PlannedTest], later: bool) -> None:
     folder.overloads.write_bytes(msgspec.json.encode(overloads(tests)))
     encoder = msgspec.json.Encoder()
     for child in range(8):
-        known: set[str] = set()
+        known = Numbering()
         with (folder.journals / f"child-{child}.jsonl").open("wb") as file:
             for number in range(child, len(tests), 8):
                 made = records(tests[number].key, number, later, known)
@@ -101,25 +102,22 @@ def overloads(tests: list[PlannedTest]) -> Overloads:
     )  # fmt: skip
 
 
-def records(key: str, number: int, later: bool, known: set[str]) -> Iterator[Begin | Staged | Reach | End]:
+def records(key: str, number: int, later: bool, known: Numbering) -> Iterator[Begin | Staged | Names | Reach | End]:
     """What the journal has of one test. Three tests in a row of a child take the same ops, every third set is new."""
     made = outcome_of(number, later)
     at = 1.7e9 + number / 100
     first = number // 24
-    took = reach_record(
-        Reached(
-            executed=frozenset(f"aten::op_{(first * step) % OVERLOADS}.Tensor" for step in (1, 3, 7, 11)),
-            fallback=frozenset(f"{each}.Tensor" for each in made.fallback_ops),
-        )
+    took = Reached(
+        executed=frozenset(f"aten::op_{(first * step) % OVERLOADS}.Tensor" for step in (1, 3, 7, 11)),
+        fallback=frozenset(f"{each}.Tensor" for each in made.fallback_ops),
     )
-    if took.u not in known:
-        known.add(took.u)
-        yield took
+    name, fresh = known.take(took)
+    yield from fresh
     yield Begin(t=key, n=1, at=at, pid=1)
     yield Staged(t=key, s=Stage.EXECUTE, at=at)
     yield End(
         t=key, n=1, at=at, o=made.outcome, r=made.rule, on=made.ran_on, s=made.stage, d=dict(made.seconds),
-        m=made.message, c=made.cause, k=made.code, f=made.fallback_ops, x=made.detail, u=took.u,
+        m=made.message, c=made.cause, k=made.code, f=made.fallback_ops, x=made.detail, u=name,
     )  # fmt: skip
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from conformance import journal, plan, settlement
+from conformance import journal, opsets, plan, settlement
 from conformance.errors import UsageError
-from conformance.outcomes import Attempt, Outcome, RanOn, Stage, order_dependent
+from conformance.outcomes import Attempt, Outcome, RanOn, Reached, Stage, order_dependent
 from conformance.plan import PlannedTest, RunHeader
 
 
@@ -89,11 +89,12 @@ class Attempts:
 
     ended: dict[str, dict[int, journal.End]] = field(default_factory=dict)
     open: dict[str, tuple[int, Stage]] = field(default_factory=dict)
-    reach: dict[str, journal.Reach] = field(default_factory=dict)
+    reach: dict[str, Reached] = field(default_factory=dict)
 
     def add(self, records: Iterable[journal.Record]) -> None:
         """Take the records of one journal, in order. A test that is open when its process closes was interrupted."""
         here: set[str] = set()
+        sets = opsets.Sets()
         for record in records:
             match record:
                 case journal.Begin(t=key, n=number):
@@ -104,13 +105,14 @@ class Attempts:
                 case journal.End(t=key, n=number):
                     self.open.pop(key, None)
                     self.ended.setdefault(key, {})[number] = record
-                case journal.Reach(u=name):
-                    self.reach[name] = record
+                case opsets.Names() | opsets.Reach():
+                    sets.take(record)
                 case journal.Session(state="closed"):
                     for key in here:
                         self.open.pop(key, None)
                 case _:
                     pass
+        self.reach |= sets.found
 
     def drop_ended(self) -> None:
         """Forget open tests whose attempt another journal ended (the supervisor's closes what a dead child left)."""

@@ -10,6 +10,7 @@ import pytest
 
 from conformance import journal
 from conformance.journal import Begin, End, Follower, Journal, Session, Staged
+from conformance.opsets import LONGEST_NAME, Names, Reach
 from conformance.outcomes import Attempt, Outcome, RanOn, Reached, Stage
 
 HOSTILE = "\x1b[31m\0<script>\ud800'; drop table run; --\u202e\n=1+1"
@@ -47,19 +48,37 @@ def test_an_attempt_comes_back_as_it_was_written(tmp_path: Path) -> None:
 def test_a_set_of_ops_is_written_once_and_named_by_every_attempt_that_took_it(tmp_path: Path) -> None:
     path = tmp_path / "w.jsonl"
     took = Reached(executed=frozenset({"aten::sin", "aten::add.Tensor"}), fallback=frozenset({"x" * 999, HOSTILE}))
+    part = Reached(executed=took.executed)
     with Journal(path) as written:
         written.end("a", Attempt(outcome=Outcome.PASS, reached=took))
-        written.end("b", Attempt(outcome=Outcome.FAIL, reached=Reached(executed=took.executed)))
+        written.end("b", Attempt(outcome=Outcome.FAIL, reached=part))
         written.end("c", Attempt(outcome=Outcome.PASS, reached=took))
         written.end("d", Attempt(outcome=Outcome.PASS))
     data = path.read_bytes()
-    first, second = journal.reaches(data)
-    assert [each.u for each in journal.ends(data)] == [first.u, second.u, first.u, ""]
-    assert first.u != second.u
-    assert first.ran == second.ran == ("aten::add.Tensor", "aten::sin")
-    assert len(first.fell) == 2
-    assert all(len(name) < journal.LONGEST_NAME + 100 and "\0" not in name for name in first.fell)
-    assert [each for each in journal.read(path) if isinstance(each, journal.Reach)] == [first, second]
+    assert data.count(b"aten::sin") == 1
+    found = journal.sets(data)
+    first, second, third, none = [each.u for each in journal.ends(data)]
+    assert (first, none) == (third, "")
+    assert found[second] == part
+    assert found[first].executed == took.executed
+    assert found[first].fallback == {"x" * LONGEST_NAME, HOSTILE.replace("\ud800", "\\ud800")}
+    assert [type(each) for each in journal.read(path) if isinstance(each, Names | Reach)] == [Names, Reach, Reach]
+
+
+def test_a_set_has_the_same_name_in_every_journal_and_one_whose_names_are_lost_is_none(tmp_path: Path) -> None:
+    sets = [Reached(executed=frozenset({name})) for name in ("aten::sin", "aten::cos", "aten::tan")]
+    written: list[bytes] = []
+    for order in (sets, sets[::-1]):
+        path = tmp_path / f"{len(written)}.jsonl"
+        with Journal(path) as opened:
+            for each in order:
+                opened.end("t", Attempt(outcome=Outcome.PASS, reached=each))
+        written.append(path.read_bytes())
+    whole = journal.sets(written[0])
+    assert journal.sets(written[1]) == whole
+    assert list(whole.values()) == sets
+    lost = b"\n".join(line for line in written[0].split(b"\n") if b"aten::cos" not in line)
+    assert list(journal.sets(lost).values()) == [sets[0], sets[2]]
 
 
 def test_hostile_text_is_kept_readable_and_never_breaks_a_line(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """From the attempts of a run to the evidence about each overload."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -12,8 +12,7 @@ from conformance import plan, record
 from conformance.errors import UsageError
 from conformance.inventory.overloads import Catalogue, Overloads, Registration
 from conformance.inventory.statuses import KINDS, RAN, Counts, Evidence, Status, status_of
-from conformance.journal import Reach
-from conformance.outcomes import Outcome
+from conformance.outcomes import Outcome, Reached
 from conformance.record import RunFolder
 
 Group: TypeAlias = tuple[tuple[str, ...], Outcome]
@@ -71,28 +70,23 @@ _NOTHING = Evidence()
 
 def tally(
     overloads: Overloads,
-    sets: Mapping[str, Reach],
+    sets: Mapping[str, Reached],
     groups: Mapping[Group, int],
     named: Mapping[tuple[str, Outcome], int],
 ) -> Reaching:
     """Count tests by overload. `groups` counts all planned tests; `named` those with an op, by that op and outcome."""
-    counting = _Counting(Catalogue(overloads), sets)
+    counting = _Counting(Catalogue(overloads))
+    told: Counter[bool] = Counter()
     for (names, outcome), number in groups.items():
-        counting.take(names, int(outcome), number)
+        known = [sets[name] for name in names if name in sets]
+        counting.take(known, int(outcome), number)
+        told[bool(known)] += number if outcome in RAN else 0
     for (op, outcome), number in named.items():
         counting.add(counting.catalogue.overloads_of(overloads.named.get(op, ())), "named", int(outcome), number)
-    ran = {names_known: _number(groups, RAN, names_known) for names_known in (True, False)}
     return Reaching(
-        told=ran[True], untold=ran[False], waiting=_number(groups, {Outcome.NOT_RUN}, False),
+        told=told[True], untold=told[False], waiting=groups.get(((), Outcome.NOT_RUN), 0),
         evidence=counting.evidence(), foreign=dict(counting.foreign),
     )  # fmt: skip
-
-
-def _number(groups: Mapping[Group, int], outcomes: Set[Outcome], names_known: bool) -> int:
-    """Tests that ended so, with or without a record of what they took."""
-    return sum(
-        number for (names, outcome), number in groups.items() if outcome in outcomes and bool(names) is names_known
-    )
 
 
 class _Counting:
@@ -101,18 +95,17 @@ class _Counting:
     Outcomes are plain integers here, and names are looked up once: ingest counts 154,000 tests this way.
     """
 
-    def __init__(self, catalogue: Catalogue, sets: Mapping[str, Reach]) -> None:
-        self.catalogue, self._sets = catalogue, sets
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
         self._exact: dict[str, str] = {}
         self._counts: dict[str, dict[tuple[str, int], int]] = {kind: {} for kind in KINDS}
         self.foreign: Counter[str] = Counter()
 
-    def take(self, names: Sequence[str], code: int, number: int) -> None:
+    def take(self, taken: Sequence[Reached], code: int, number: int) -> None:
         """Count tests that took the union of some sets."""
-        taken = [self._sets[name] for name in names if name in self._sets]
         perhaps: set[str] = set()
-        ran = self._meant(_united([each.ran for each in taken]), perhaps, number)
-        fell = self._meant(_united([each.fell for each in taken]), perhaps, number)
+        ran = self._meant(_united([each.executed for each in taken]), perhaps, number)
+        fell = self._meant(_united([each.fallback for each in taken]), perhaps, number)
         if both := ran & fell:
             self.add(both, "both", code, number)
         self.add(ran - both, "ran", code, number)
@@ -155,7 +148,7 @@ class _Counting:
         return {full: Evidence(**kinds) for full, kinds in sorted(found.items())}
 
 
-def _united(sets: Sequence[tuple[str, ...]]) -> Collection[str]:
+def _united(sets: Sequence[frozenset[str]]) -> Collection[str]:
     return sets[0] if len(sets) == 1 else {name for each in sets for name in each}
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from conformance import inventory, journal
 from conformance.errors import StoreError
 from conformance.inventory import Group, Inventory, Overloads, Reaching
-from conformance.journal import Reach
-from conformance.outcomes import FLAKY, Outcome
+from conformance.outcomes import FLAKY, Outcome, Reached
 from conformance.store import phrases
 from conformance.store.columns import Columns, Files
 from conformance.store.phrases import Cursor
@@ -49,8 +48,8 @@ def _group(names: str | tuple[str, ...]) -> tuple[str, ...]:
     return tuple(filter(None, (names,) if isinstance(names, str) else names))
 
 
-def _sets(journals: Iterable[bytes]) -> Mapping[str, Reach]:
-    return {each.u: each for data in journals for each in journal.reaches(data)}
+def _sets(journals: Iterable[bytes]) -> Mapping[str, Reached]:
+    return {name: found for data in journals for name, found in journal.sets(data).items()}
 
 
 def write(cursor: Cursor, run: int, digest_of_run: str, found: tuple[Overloads, Reaching] | None) -> None:

@@ -62,7 +62,8 @@ class TrackedDevice:
     def reached(self) -> Reached:
         """The names of both trackers, overloads kept where they have them."""
         return Reached(
-            executed=frozenset(self.backend.get_executed_ops()), fallback=frozenset(self.backend.get_fallback_ops())
+            executed=frozenset(map(str, self.backend.get_executed_ops())),
+            fallback=frozenset(map(str, self.backend.get_fallback_ops())),
         )
 
     def compiled(self) -> tuple[Compiled, ...]:

@@ -9,6 +9,7 @@ import torch
 
 from conformance import journal
 from conformance.journal import Journal
+from conformance.opsets import Names, Reach
 from conformance.outcomes import Outcome, RanOn, Stage
 from conformance.plan import Expected, PlannedTest
 from conformance.suites import Bench
@@ -142,7 +143,7 @@ def test_each_test_is_journalled_as_begin_stages_and_end(tmp_path):
     told = [
         (each.t.split("::")[1], each.s if isinstance(each, journal.Staged) else each.n)
         for each in records
-        if not isinstance(each, journal.Session | journal.Reach)
+        if not isinstance(each, journal.Session | Names | Reach)
     ]
     assert told == [
         ("backward", 2), ("backward", "execute"), ("backward", "compare"), ("backward", "backward"), ("backward", 2),
