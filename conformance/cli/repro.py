@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from conformance import plan, settings, targets
+from conformance import plan, settings, suites, targets
 from conformance.cli import earlier, screen
 from conformance.cli.trees import TreeWish
 from conformance.errors import ExitCode, UsageError
@@ -70,7 +70,7 @@ def repro(test: str, run: str | None, target: str | None, release: str | None, s
 
 
 def _wanted(known: Settings, test: str, run: str | None, target: str | None, release: str | None) -> Wanted:
-    if run is None and target is not None and test.count("::") == 3:
+    if run is None and target is not None and _is_identity(test):
         return Wanted(key=test, target=target, release=release)
     folder = earlier.folder(known, run) if run else earlier.latest(known)
     header = folder.read_header()
@@ -81,6 +81,12 @@ def _wanted(known: Settings, test: str, run: str | None, target: str | None, rel
         key=key, target=target or header.target, release=release or (header.release if same else None), tests=tests,
         tree=tree,
     )  # fmt: skip
+
+
+def _is_identity(test: str) -> bool:
+    """Whether it is a whole identity: a suite and three more parts; a test's name may hold `::` too."""
+    suite, *rest = test.split("::")
+    return suite in suites.names() and len(rest) >= 3
 
 
 def _place(header: RunHeader, key: str) -> tuple[tuple[str, ...], str]:

@@ -38,6 +38,7 @@ FAKE = ("run", "--target", "fake", "--suite", "fake")
         (("frobnicate",), "`conformance --help`"),
         (("run", "--failed-of", "x", "--target", "fake"), "--target cannot be given with --failed-of"),
         (("run", "--resume", "nothing", "--target", "fake"), "nothing"),
+        (("repro", "fake::f::c::x[a::b]", "--target", "fake"), "there is no test 'fake::f::c::x[a::b]' in suite fake"),
         (("repro", "add"), "there is no run in"),
         (("targets", "moon"), "unknown target 'moon'"),
     ],

@@ -3,10 +3,13 @@
 import shlex
 import subprocess
 import unicodedata
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conformance.outcomes import TestId
+from conformance.plan import Selection
 from tests.sites import HOSTILE
 from web import reproduce, text
 
@@ -57,3 +60,18 @@ def test_the_command_to_reproduce_survives_a_shell_whatever_the_test_is_called()
 
 def test_a_plain_name_is_quoted_as_usual() -> None:
     assert reproduce.shell_word("ops::a b") == shlex.quote("ops::a b")
+
+
+def test_a_test_of_a_file_given_by_path_is_reproduced_with_that_file() -> None:
+    test = TestId(suite="upstream", file="mine/test_a", cls="C", name="test_x[a::b]")
+    asked = Selection(
+        suites=("upstream",), tests=("/t/tests/mine/test_a.py", "/t/tests/mine/test_b.py::C", "test_ops.py"),
+        files=("test_ops.py",),
+    )  # fmt: skip
+    assert reproduce.files_of(test, asked) == ("/t/tests/mine/test_a.py",)
+    assert reproduce.files_of(replace(test, file="other/test_c"), asked) == (
+        "/t/tests/mine/test_a.py", "/t/tests/mine/test_b.py",
+    )  # fmt: skip
+    assert reproduce.files_of(replace(test, suite="ops"), asked) == ()
+    said = reproduce.command(test.key, "sim", "sim-1.0", reproduce.files_of(test, asked))
+    assert shlex.split(said)[-2:] == ["--tests", "/t/tests/mine/test_a.py"]
