@@ -127,7 +127,15 @@ def _skip_line(file: BinaryIO, read: int) -> int:
 def _entry(decoder: "msgspec.json.Decoder[Entry]", line: bytes, number: int) -> Entry | Unreadable:
     try:
         return decoder.decode(line)
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return _lenient(line, number)
+
+
+def _lenient(line: bytes, number: int) -> Entry | Unreadable:
+    """Real configurations say Infinity and NaN, which are no JSON, but which Python's reader takes."""
+    try:
+        return msgspec.convert(parsed(line), Entry)
+    except (msgspec.ValidationError, ValueError, RecursionError) as error:
         return Unreadable(id=f"line {number}", reason=f"it is not an entry of a catalogue: {error}")
 
 
