@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 import msgspec
 
 from conformance import opsets
-from conformance.opsets import LONGEST_NAME, Names, Numbering, Reach
+from conformance.opsets import LONGEST_NAME, Names, Numbering, Reach, Taken
 from conformance.outcomes import Attempt, Outcome, RanOn, Reached, Source, Stage
 
 LONGEST_DETAIL = 16_384
@@ -210,7 +210,7 @@ def ends(data: bytes) -> list[End]:
     return _parse(b"\n".join(lines), _END_DECODER)
 
 
-def sets(data: bytes) -> dict[str, Reached]:
+def sets(data: bytes) -> dict[str, Taken]:
     """The sets of ops among the records of one journal, by the name that attempts give."""
     reading = opsets.Sets()
     for record in _parse(b"\n".join(opsets.lines(data)), _SET_DECODER):

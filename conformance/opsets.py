@@ -1,8 +1,10 @@
 """The sets of ops that tests took, in a journal: names are written once and numbered, sets once and named by a hash."""
 
+import re
 from base64 import urlsafe_b64encode
+from contextlib import suppress
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -53,12 +55,19 @@ def _cut(name: str) -> str:
     return name[:LONGEST_NAME].encode("utf-8", "backslashreplace").decode()
 
 
+class Taken(NamedTuple):
+    """A set read back: names of the ops that ran on the device, and of those that ran on the CPU instead, sorted."""
+
+    ran: tuple[str, ...]
+    fell: tuple[str, ...]
+
+
 class Sets:
     """The sets of one journal, while its records are read in order."""
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
-        self.found: dict[str, Reached] = {}
+        self.found: dict[str, Taken] = {}
         """By `u`. A set whose names are lost is left out: its tests do not tell what they took."""
 
     def take(self, record: Names | Reach) -> None:
@@ -66,25 +75,18 @@ class Sets:
         if isinstance(record, Names):
             self._names.update(enumerate(record.names, record.first))
             return
-        try:
-            ran = frozenset([self._names[each] for each in record.ran])
-            fell = frozenset([self._names[each] for each in record.fell])
-        except KeyError:
-            return
-        self.found[record.u] = Reached(executed=ran, fallback=fell)
+        name = self._names.__getitem__
+        with suppress(KeyError):
+            self.found[record.u] = Taken(tuple(map(name, record.ran)), tuple(map(name, record.fell)))
 
 
 def lines(data: bytes) -> list[bytes]:
     """The lines of a journal that tell of names and sets, in order."""
-    # Few among many: searching is three times as fast as taking every line in hand.
-    data = b"\n" + data
-    found, at = [], data.find(_OURS)
-    while at >= 0:
-        end = data.find(b"\n", at + 1)
-        found.append(data[at + 1 : end if end >= 0 else len(data)])
-        at = data.find(_OURS, at + 1)
-    return found
+    first = [data.partition(b"\n")[0]] if data.startswith(_OURS) else []
+    return first + _LINES.findall(data)
 
 
-_OURS: Final = b'\n{"e":"op'
+_OURS: Final = b'{"e":"op'
 """How the lines of both records begin, and no other."""
+# Few among many: searching is three times as fast as taking every line in hand.
+_LINES: Final = re.compile(rb"\n(" + re.escape(_OURS) + rb"[^\n]*)")

@@ -9,7 +9,7 @@ import msgspec
 
 from conformance import journal, opsets, plan, settlement
 from conformance.errors import UsageError
-from conformance.outcomes import Attempt, Outcome, RanOn, Reached, Stage, order_dependent
+from conformance.outcomes import Attempt, Outcome, RanOn, Stage, order_dependent
 from conformance.plan import PlannedTest, RunHeader
 
 
@@ -89,7 +89,7 @@ class Attempts:
 
     ended: dict[str, dict[int, journal.End]] = field(default_factory=dict)
     open: dict[str, tuple[int, Stage]] = field(default_factory=dict)
-    reach: dict[str, Reached] = field(default_factory=dict)
+    reach: dict[str, opsets.Taken] = field(default_factory=dict)
 
     def add(self, records: Iterable[journal.Record]) -> None:
         """Take the records of one journal, in order. A test that is open when its process closes was interrupted."""

@@ -12,7 +12,8 @@ from conformance import plan, record
 from conformance.errors import UsageError
 from conformance.inventory.overloads import Catalogue, Overloads, Registration
 from conformance.inventory.statuses import KINDS, RAN, Counts, Evidence, Status, status_of
-from conformance.outcomes import Outcome, Reached
+from conformance.opsets import Taken
+from conformance.outcomes import Outcome
 from conformance.record import RunFolder
 
 Group: TypeAlias = tuple[tuple[str, ...], Outcome]
@@ -70,7 +71,7 @@ _NOTHING = Evidence()
 
 def tally(
     overloads: Overloads,
-    sets: Mapping[str, Reached],
+    sets: Mapping[str, Taken],
     groups: Mapping[Group, int],
     named: Mapping[tuple[str, Outcome], int],
 ) -> Reaching:
@@ -101,11 +102,11 @@ class _Counting:
         self._counts: dict[str, dict[tuple[str, int], int]] = {kind: {} for kind in KINDS}
         self.foreign: Counter[str] = Counter()
 
-    def take(self, taken: Sequence[Reached], code: int, number: int) -> None:
+    def take(self, taken: Sequence[Taken], code: int, number: int) -> None:
         """Count tests that took the union of some sets."""
         perhaps: set[str] = set()
-        ran = self._meant(_united([each.executed for each in taken]), perhaps, number)
-        fell = self._meant(_united([each.fallback for each in taken]), perhaps, number)
+        ran = self._meant(_united([each.ran for each in taken]), perhaps, number)
+        fell = self._meant(_united([each.fell for each in taken]), perhaps, number)
         if both := ran & fell:
             self.add(both, "both", code, number)
         self.add(ran - both, "ran", code, number)
@@ -148,7 +149,7 @@ class _Counting:
         return {full: Evidence(**kinds) for full, kinds in sorted(found.items())}
 
 
-def _united(sets: Sequence[frozenset[str]]) -> Collection[str]:
+def _united(sets: Sequence[tuple[str, ...]]) -> Collection[str]:
     return sets[0] if len(sets) == 1 else {name for each in sets for name in each}
 
 

@@ -3,7 +3,6 @@
 import gc
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,9 +72,8 @@ def _no_collection() -> Iterator[None]:
 
 def _write(store: Store, read: Columns, files: Files) -> bool:
     """Write everything in one transaction; True when another process has stored the same meanwhile."""
-    # Counted aside: the server does most of the work here, and this process waits for it.
-    with ThreadPoolExecutor(max_workers=1) as aside, store.raw() as cursor:
-        taken = aside.submit(inventories.reaching, read, files)
+    taken = inventories.reaching(read, files)
+    with store.raw() as cursor:
         cursor.execute("SET LOCAL statement_timeout = '10min'")
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         if _stored(cursor, files):
@@ -86,7 +84,7 @@ def _write(store: Store, read: Columns, files: Files) -> bool:
         run = rows.replace_run(cursor, read, files.folder.path)
         rows.write_vectors(cursor, run, read, rows.coded(texts, numbers), places)
         rows.write_attempts(cursor, run, read.kept, numbers, places)
-        inventories.write(cursor, run, read.digest, taken.result())
+        inventories.write(cursor, run, read.digest, taken)
     return False
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from conformance import inventory, journal
 from conformance.errors import StoreError
 from conformance.inventory import Group, Inventory, Overloads, Reaching
-from conformance.outcomes import FLAKY, Outcome, Reached
+from conformance.opsets import Taken
+from conformance.outcomes import FLAKY, Outcome
 from conformance.store import phrases
 from conformance.store.columns import Columns, Files
 from conformance.store.phrases import Cursor
@@ -38,7 +39,8 @@ def _names(read: Columns) -> list[str | tuple[str, ...]]:
     names: list[str | tuple[str, ...]] = [each.u for each in read.shown]
     several: dict[int, set[str]] = {}
     for each in read.kept:
-        several.setdefault(each.place, {read.shown[each.place].u}).add(each.end.u)
+        if each.end is not read.shown[each.place]:
+            several.setdefault(each.place, {read.shown[each.place].u}).add(each.end.u)
     for place, found in several.items():
         names[place] = tuple(sorted(found))
     return names
@@ -48,7 +50,7 @@ def _group(names: str | tuple[str, ...]) -> tuple[str, ...]:
     return tuple(filter(None, (names,) if isinstance(names, str) else names))
 
 
-def _sets(journals: Iterable[bytes]) -> Mapping[str, Reached]:
+def _sets(journals: Iterable[bytes]) -> Mapping[str, Taken]:
     return {name: found for data in journals for name, found in journal.sets(data).items()}
 
 
