@@ -96,7 +96,7 @@ def install() -> None:
     index = os.environ.get("TORCH_INDEX")
     extra = ["--extra-index-url", index] if index else []
     pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "on"]
-    packages = ["-c", str(ROOT / "constraints.txt"), "-e", f"{ROOT}[dev]"]
+    packages = ["-c", str(ROOT / "constraints.txt"), "-e", f"{ROOT}[dev,sweep]"]
     _step(2, "installing the packages, torch first of all: some minutes", [*pip, *extra, *packages])
     _step(3, "building the simulated device: about 30 seconds", [str(python), "-m", "conformance.simulator.build"])
     STAMP.write_text(stamp())
