@@ -63,7 +63,9 @@ class Recorder:
             config.addinivalue_line("filterwarnings", each)
         config.pluginmanager.register(self, "conformance-recorder")
         config.pluginmanager.register(KeptOpen(), "conformance-streams")
-        config.pluginmanager.register(kept.plugin(self._device.device, self._leaked), "conformance-isolation")
+        config.pluginmanager.register(
+            kept.plugin(self._device.device, self._leaked, lambda: self._open is not None), "conformance-isolation"
+        )
         self._watch.start()
 
     def stop(self) -> None:

@@ -17,13 +17,14 @@ Told = Callable[[Iterable[str]], None]
 LONGEST: Final = 300
 
 
-def plugin(device: str, told: Told) -> ModuleType:
+def plugin(device: str, told: Told, running: Callable[[], bool]) -> ModuleType:
     """Fixtures around each file, class and test; a pytest plugin. They are the first to be set up and the last to go.
 
     State that a class or a file sets for all of its tests stays until it is torn down. A test's fixtures and its own
-    tear-down may clean up before anything is called left behind.
+    tear-down may clean up before anything is called left behind. `running` tells whether a test is: a session that ends
+    in one tears it down when pytest has its own streams back already, and nothing is put back then.
     """
-    around = _Around(told, Facets((*torch_state.facets(device), *process.facets())))
+    around = _Around(told, running, Facets((*torch_state.facets(device), *process.facets())))
     # A module, because pytest warns of methods that are fixtures of a class' scope.
     made: Any = ModuleType("conformance_isolation")
     made._conformance_file = pytest.fixture(autouse=True, scope="module")(around.fixture(" (file)"))
@@ -34,8 +35,9 @@ def plugin(device: str, told: Told) -> ModuleType:
 
 
 class _Around:
-    def __init__(self, told: Told, facets: Facets) -> None:
+    def __init__(self, told: Told, running: Callable[[], bool], facets: Facets) -> None:
         self._told = told
+        self._running = running
         self._facets = facets
 
     def fixture(self, what: str, *, seed: bool = False) -> Callable[[pytest.FixtureRequest], Generator[None]]:
@@ -47,6 +49,8 @@ class _Around:
                 torch.manual_seed(process.SEED)
             before = self._facets.read()
             yield
+            if not self._running():
+                return
             _forget_graphs()
             left = self._facets.restore(before)
             if left:
