@@ -104,9 +104,12 @@ def test_every_skip_that_is_settled_while_planning_is_the_one_that_would_have_be
     settled = {each.key: each.decided for each in planned if each.decided is not None}
     assert len(settled) > 80
     assert settled == {
-        key: plan.Decision(outcome=seen[key].outcome, rule=seen[key].shown.rule, reason=seen[key].shown.message)
+        key: plan.Decision(
+            outcome=seen[key].outcome, rule=seen[key].shown.rule, reason=seen[key].shown.message,
+            source=seen[key].shown.source,
+        )
         for key in settled
-    }
+    }  # fmt: skip
     opinfo = [each for each in seen.values() if "opinfo_rules" in each.test.key]
     assert not [each.test.key for each in opinfo if each.test.key not in settled and each.outcome.word[:4] == "skip"]
     # OpInfo's own decorators skip in every way there is; the coverage file comes after all of them.
