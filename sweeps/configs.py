@@ -29,6 +29,10 @@ _GENERATION: Final = ("bos_token_id", "eos_token_id", "sep_token_id")
 """Tokens that only generation reads: a model's own would keep it apart from others that run alike."""
 
 _ASSIGNED: Final = re.compile(r"self\.(\w+)\s*(?::[^=\n]+)?=[^=]")
+_PLACEHOLDER: Final = re.compile(r"(image|video|audio|speech|vision_start|vision_end)_token_(id|index)")
+_JOINTS: Final = (("vision_config", "out_hidden_size"), ("audio_config", "output_dim"))
+"""Widths in which other towers give their features to the language model; class defaults leave some apart."""
+
 _TEXT: Final = ("text_config", "llm_config", "language_config", "thinker_config", "decoder", "text_encoder_config")
 _DIMS: Final[Mapping[str, tuple[str, ...]]] = {
     "num_hidden_layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers"),
@@ -74,6 +78,9 @@ def _fill(tree: Tree) -> None:
     for value in tree.values():
         if isinstance(value, dict):
             _fill(value)
+    for part, field in _JOINTS:
+        if isinstance(tree.get(part), dict) and isinstance(tree[part].get(field), int) and "text_config" in tree:
+            tree[part][field] = _text_node(tree).get("hidden_size", tree[part][field])
     width, heads = tree.get("hidden_size"), tree.get("num_attention_heads")
     if "head_dim" in tree and tree["head_dim"] is None and isinstance(width, int) and isinstance(heads, int) and heads:
         tree["head_dim"] = width // heads
@@ -81,6 +88,10 @@ def _fill(tree: Tree) -> None:
         tree["num_key_value_heads"] = heads
     for name in (name for name in tree if role_of(name) is Role.ROUTED):
         tree[name] = 2 if tree[name] is None else tree[name]
+    size = _text_node(tree).get("vocab_size")
+    for at, name in enumerate(name for name in tree if _PLACEHOLDER.fullmatch(name)):
+        if tree[name] is None and isinstance(size, int) and size > at + 4:
+            tree[name] = size - 4 - at
 
 
 def of_defaults(model_type: str) -> Tree:

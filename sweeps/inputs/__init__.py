@@ -2,24 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from sweeps.configs import sentence
 from sweeps.inputs import audio, fusion, series, table, text, vision
 from sweeps.inputs.filling import Filling, Given
 from sweeps.inputs.mending import mended
-from sweeps.inputs.wants import Style, Wants
+from sweeps.inputs.wants import SHOWN, Style, Wants
 
 VERSION: Final = 1
 """Part of every signature: raised when the same model would be given other inputs."""
 
 _BUILDERS: Final[tuple[Callable[[Wants, Given], None], ...]] = (text.add, vision.add, audio.add, series.add, table.add)
-_SHOWN: Final = {
-    "text": ("input_ids", "inputs_embeds", "decoder_input_ids", "text_input_ids"),
-    "image": ("pixel_values", "hidden_states", "flattened_patches", "image_patches", "visual_feats", "image", "images"),
-    "video": ("pixel_values_videos", "pixel_values"),
-    "audio": ("input_features", "input_values", "audio_values", "audio", "input_audio_embeds", "spectrogram"),
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,9 +40,9 @@ def found(model: Any, run: Callable[[Given], Any]) -> tuple[Inputs, Any]:
     """
     first: Exception | None = None
     for style in styles(model):
+        wants = Wants.of(model, style)
         try:
-            given = build(model, style)
-            given, result = mended(given, run)
+            _, (given, result) = mended(build(wants), partial(_completed, model, wants, run))
         except Exception as error:
             first = first or error
             continue
@@ -56,13 +51,20 @@ def found(model: Any, run: Callable[[Given], Any]) -> tuple[Inputs, Any]:
     raise NoInputsError(str(first)) from first
 
 
-def build(model: Any, style: Style) -> Given:
-    """Inputs of one style. Raises what the model's other towers raise when placeholders are counted."""
-    wants, given = Wants.of(model, style), Given()
+def build(wants: Wants) -> Given:
+    """Inputs of one style, as yet without placeholders for the features of other towers."""
+    given = Given()
     for add in _BUILDERS:
         add(wants, given)
-    fusion.place(model, given)
-    return table.last(wants, given)
+    return given
+
+
+def _completed(model: Any, wants: Wants, run: Callable[[Given], Any], given: Given) -> tuple[Given, Any]:
+    """Inputs with their placeholders, and what the model gave for them."""
+    whole = dict(given)
+    fusion.place(model, whole)
+    whole = table.last(wants, whole)
+    return whole, run(whole)
 
 
 def styles(model: Any) -> Iterator[Style]:
@@ -81,7 +83,7 @@ def styles(model: Any) -> Iterator[Style]:
 
 def _missing(model: Any, given: Given) -> frozenset[str]:
     wants = Wants.of(model, Style())
-    known = {each: _SHOWN[each] for each in wants.declared if each in _SHOWN}
+    known = {each: SHOWN[each] for each in wants.declared if each in SHOWN}
     return frozenset(
         each for each, names in known.items() if wants.takes(*names) and not any(n in given for n in names)
     )

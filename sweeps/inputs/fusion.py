@@ -42,7 +42,7 @@ _ALSO_CALLED: Final = {
 
 def place(model: Any, given: Given) -> None:
     """Put placeholders into the ids, and what goes with the ids beside them. Runs the other towers on the CPU."""
-    if "input_ids" not in given or "decoder_input_ids" in given:
+    if "input_ids" not in given:
         return
     blocks = [(tower, token, count) for tower, token, count in _counted(model, given) if count]
     if not blocks:
@@ -75,22 +75,24 @@ def _counted(model: Any, given: Given) -> Iterator[tuple[Tower, int, int]]:
 
 
 def _method(model: Any, name: str) -> Any:
-    return getattr(model, name, None) or getattr(getattr(model, "model", None), name, None)
+    return next((found for each in model.modules() if (found := getattr(each, name, None)) is not None), None)
 
 
 def _arguments(method: Any, made: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for name in inspect.signature(method).parameters:
+    for name, each in inspect.signature(method).parameters.items():
         known = name if name in made else _ALSO_CALLED.get(name, "")
-        if known in made and name not in ("input_ids", "attention_mask"):
+        if known in made and (name not in ("input_ids", "attention_mask") or each.default is each.empty):
             found[name] = made[known]
     return found
 
 
 def _features(result: Any) -> int:
     """How many features a tower gave, over the whole batch."""
-    found = getattr(result, "pooler_output", None) if not isinstance(result, Tensor) else result
-    found = result if found is None else found
+    found = result
+    if not isinstance(result, Tensor | list | tuple) or hasattr(result, "keys"):
+        parts = (getattr(result, name, None) for name in ("pooler_output", "last_hidden_state"))
+        found = next((each for each in parts if each is not None), ())
     if isinstance(found, list | tuple):
         return sum(math.prod(each.shape[:-1]) for each in found if isinstance(each, Tensor))
     return math.prod(found.shape[:-1])

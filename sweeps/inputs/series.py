@@ -22,7 +22,7 @@ def _past(wants: Wants, given: Given) -> None:
     elif wants.takes("past_values_padding", "freq"):
         given["past_values"] = normal(BATCH, length)
         if wants.takes("past_values_padding"):
-            given["past_values_padding"] = constant(0, BATCH, length + number(wants.config, "horizon_length"))
+            given["past_values_padding"] = constant(0, BATCH, length)
         if "freq" in wants.required or wants.model_type == "timesfm":
             given["freq"] = constant(0, BATCH, 1)
     else:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from sweeps.inputs.filling import Filling, Given, values
-from sweeps.inputs.wants import BATCH, Wants, first
+from sweeps.inputs.text import tokens
+from sweeps.inputs.wants import BATCH, SHOWN, Wants, first
 from sweeps.terms import at, evaluated
 
 _TABLE: Final = Path(__file__).parents[1] / "data" / "inputs.toml"
@@ -39,6 +40,8 @@ def add(wants: Wants, given: Given) -> None:
     for name, made in entry.items():
         if isinstance(made, Mapping) and not made.get("last") and _taken(wants, name, made):
             given[name] = _filling(wants, made)
+    for name in entry.get("drop", ()):
+        given.pop(name, None)
 
 
 def last(wants: Wants, given: Given) -> Given:
@@ -51,7 +54,8 @@ def last(wants: Wants, given: Given) -> Given:
 
 
 def _taken(wants: Wants, name: str, made: Mapping[str, Any]) -> bool:
-    return wants.takes(name) or bool(made.get("always"))
+    left_out = any(name in SHOWN.get(each, ()) for each in wants.style.without) and name not in wants.required
+    return (wants.takes(name) or bool(made.get("always"))) and not left_out
 
 
 def _filling(wants: Wants, made: Mapping[str, Any], given: Given | None = None) -> Filling:
@@ -59,6 +63,8 @@ def _filling(wants: Wants, made: Mapping[str, Any], given: Given | None = None) 
     if fill == "like":
         return (given or {})[made["of"]]
     shape = tuple(size(wants, each) for each in made["shape"])
+    if fill == "placed":
+        return _placed(wants, shape, size(wants, made["token"]), made["count"])
     if fill in _PATTERNS:
         return values(_PATTERNS[fill](shape, size(wants, made.get("count", 0))), dtype="int64")
     return Filling(
@@ -66,6 +72,12 @@ def _filling(wants: Wants, made: Mapping[str, Any], given: Given | None = None) 
         low=size(wants, made.get("low", 0)), high=size(wants, made.get("high", 0)), value=made.get("value", 0.0),
         values=made.get("values", []), unstacked=made.get("unstacked", False),
     )  # fmt: skip
+
+
+def _placed(wants: Wants, shape: tuple[int, ...], token: int, count: int) -> Filling:
+    """Ordinary tokens with `count` placeholders from the fourth place on."""
+    rows = tokens(wants, *shape, name="input_ids").values
+    return values([[*row[:3], *[token] * count, *row[3 + count :]] for row in rows])
 
 
 def _leading(shape: tuple[int, ...], count: int) -> list[Any]:

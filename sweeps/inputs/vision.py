@@ -34,8 +34,9 @@ def _patches(wants: Wants, given: Given) -> None:
     given[grid] = values([[side, side] if grid == "image_grid_hw" else [1, side, side]] * BATCH)
     name = next((each for each in _PATCHES if wants.takes(each)), "pixel_values")
     given[name] = normal(BATCH * side * side, channels(wants) * frames * patch * patch)
-    if wants.takes("merge_sizes"):
-        given["merge_sizes"] = values([merged] * BATCH)
+    for name in ("merge_sizes", "image_merge_sizes"):
+        if wants.takes(name):
+            given[name] = values([merged] * BATCH)
 
 
 def channels(wants: Wants) -> int:
@@ -71,9 +72,16 @@ def _images(wants: Wants, given: Given) -> None:
         given["pixel_values"] = normal(BATCH, frames, colours, height, width)
     else:
         frames = number(wants.config, *_FRAMES) or number(wants.vision, *_FRAMES, default=1)
-        several = (frames,) if wants.style.several_images else ()
+        tiles = 2 if hasattr(wants.config, "image_grid_pinpoints") else frames
+        several = (tiles,) if wants.style.several_images or tiles != frames else ()
         given["pixel_values"] = normal(BATCH, *several, colours, height, width)
     _beside(wants, given, height, width)
+
+
+def _sized(wants: Wants) -> bool:
+    """Whether images may be of different sizes; some models take sizes that only other towers than theirs read."""
+    several = hasattr(wants.config, "image_grid_pinpoints") or "image_sizes" in wants.required
+    return several or getattr(wants.vision, "model_type", "") != "clip_vision_model"
 
 
 def _shaped_patches(wants: Wants, given: Given, colours: int) -> None:
@@ -86,7 +94,7 @@ def _shaped_patches(wants: Wants, given: Given, colours: int) -> None:
 
 def _beside(wants: Wants, given: Given, height: int, width: int) -> None:
     """What goes with whole images: their sizes, masks, the patches that are hidden."""
-    if wants.takes("image_sizes"):
+    if wants.takes("image_sizes") and _sized(wants):
         given["image_sizes"] = values([[height, width]] * BATCH)
     if "pixel_mask" in wants.required:
         given["pixel_mask"] = constant(1, BATCH, height, width)
@@ -108,6 +116,8 @@ def _videos(wants: Wants, given: Given, *, also_images: bool) -> None:
         if grid is not None:
             given["video_grid_thw"] = grid
             given["pixel_values_videos"] = normal(*given["pixel_values"].shape)
+            if wants.takes("video_merge_sizes"):
+                given["video_merge_sizes"] = given["image_merge_sizes"]
         return
     if also_images and "pixel_values_videos" not in wants.required:
         return

@@ -19,6 +19,36 @@ _AUDIO_PARTS: Final = (
 )  # fmt: skip
 
 
+SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
+    "text": ("input_ids", "inputs_embeds", "decoder_input_ids", "text_input_ids"),
+    "image": (
+        "pixel_values",
+        "hidden_states",
+        "flattened_patches",
+        "image_patches",
+        "visual_feats",
+        "visual_embeds",
+        "image",
+        "images",
+        "image_pixel_values",
+        "inputs",
+    ),
+    "video": ("pixel_values_videos", "pixel_values"),
+    "audio": (
+        "input_features",
+        "input_values",
+        "audio_values",
+        "audio",
+        "input_audio_embeds",
+        "spectrogram",
+        "audio_input_features",
+        "audio_prompt_latents",
+        "audio_latents",
+    ),
+}
+"""Inputs by which a model is given a modality."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Style:
     """Choices that neither class nor configuration tells: tried in turn until the model takes its inputs."""
@@ -94,12 +124,16 @@ class Wants:
 
     @property
     def vocabulary(self) -> int:
-        """Tokens that the text embedding knows; 32 where nothing tells."""
-        for node in (self.text, self.config):
-            found = number(node, "vocab_size")
-            if found:
-                return found
-        return anywhere(self.config, ("vocab_size", "n_vocab")) or 32
+        """Tokens that every text embedding knows; 32 where nothing tells."""
+        return min(_vocabularies(self.config), default=32)
+
+
+def _vocabularies(config: Any, depth: int = 3) -> list[int]:
+    found = [each for name in ("vocab_size", "n_vocab") if (each := first(getattr(config, name, None))) and each > 15]
+    if depth:
+        for each in vars(config).values():
+            found += _vocabularies(each, depth - 1) if is_config(each) else []
+    return found
 
 
 def _words(found: Any) -> tuple[str, ...]:

@@ -1,17 +1,18 @@
 """Reduction: a configuration made small enough to run anywhere, with the structure that decides which ops run kept."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any, Final
 
 from sweeps.reduce.adjust import adjust
 from sweeps.reduce.layers import MOST_KEPT, Stack, moved, stacks
-from sweeps.reduce.levels import LADDER, SHALLOW, SMALL, TINY, Level
+from sweeps.reduce.levels import LADDER, SHALLOW, SMALL, TINY, WHOLE, Level
 from sweeps.reduce.numbers import Node
 from sweeps.reduce.relations import Tree, restore
 from sweeps.reduce.tokens import Tokens
 from sweeps.reduce.widths import Widths
 
-__all__ = ["LADDER", "SHALLOW", "SMALL", "TINY", "VERSION", "Level", "reduce"]
+__all__ = ["LADDER", "SHALLOW", "SMALL", "TINY", "VERSION", "WHOLE", "Level", "reduce"]
 
 VERSION: Final = 1
 """Part of every signature: raised when the same configuration would come out another."""
@@ -22,6 +23,8 @@ _POSITION_FACTOR: Final = 8
 
 def reduce(config: Mapping[str, Any], level: Level) -> Tree:
     """The configuration at a level; `config` is complete, as `to_dict` of its class gives it, and stays unchanged."""
+    if level is WHOLE:
+        return deepcopy(dict(config))
     widths = Widths.of(config, level)
     made = _node(config, level, widths, Tokens(size=level.vocabulary))
     adjust(made)
@@ -44,7 +47,16 @@ def _node(before: Mapping[str, Any], level: Level, widths: Widths, tokens: Token
     if level.width is not None:
         restore(before, after)
     _outputs(before, after, cut)
+    _pinpoints(after)
     return after
+
+
+def _pinpoints(after: Tree) -> None:
+    """Resolutions that images are cut for: one, a single tile."""
+    seeing = after.get("vision_config")
+    if isinstance(after.get("image_grid_pinpoints"), list) and isinstance(seeing, dict):
+        side = seeing.get("image_size")
+        after["image_grid_pinpoints"] = [[side, side]] if isinstance(side, int) else after["image_grid_pinpoints"]
 
 
 def _per_layer(layers: Mapping[str, Any], cut: tuple[Stack, ...], here: Node) -> Tree:

@@ -66,7 +66,9 @@ def _stack(node: Mapping[str, Any], name: str, before: int, level: Level) -> Sta
         if isinstance(value, list) and len(value) == before and role_of(key) is not Role.LAYER and key != "stage_names"
     )  # fmt: skip
     wanted = min(max([level.layers, *_wanted(node, before, lists)]), before)
-    kept = _first_of_each([tuple(str(node[key][at]) for key in lists) for at in range(before)] if lists else [])
+    own = before - (node.get("num_kv_shared_layers") or 0)
+    kinds = [(*(str(node[key][at]) for key in lists), str(at >= own)) for at in range(before)]
+    kept = _first_of_each(kinds) if lists or own < before else []
     rest = (at for at in range(before) if at not in kept)
     while len(kept) < wanted:
         kept.append(next(rest))
@@ -74,10 +76,12 @@ def _stack(node: Mapping[str, Any], name: str, before: int, level: Level) -> Sta
 
 
 def _first_of_each(kinds: Sequence[tuple[str, ...]]) -> list[int]:
-    first: dict[tuple[str, ...], int] = {}
+    seen: dict[tuple[str, ...], list[int]] = {}
     for at, kind in enumerate(kinds):
-        first.setdefault(kind, at)
-    return sorted(first.values())[:MOST_KEPT]
+        seen.setdefault(kind, []).append(at)
+    # Layers of a hybrid kind share their weights: one alone would share them with none.
+    first = [at for kind, places in seen.items() for at in places[: 2 if "hybrid" in kind else 1]]
+    return sorted(first)[:MOST_KEPT]
 
 
 def _wanted(node: Mapping[str, Any], before: int, lists: frozenset[str]) -> list[int]:

@@ -27,4 +27,9 @@ TINY: Final = Level(name="tiny", width=64, layers=2, heads=4, experts=4, vocabul
 SMALL: Final = Level(name="small", width=256, layers=2, heads=4, experts=4, vocabulary=512, positions=512)
 SHALLOW: Final = Level(name="shallow", width=None, layers=2, heads=None, experts=4, vocabulary=2048, positions=512)
 
-LADDER: Final = (TINY, SMALL, SHALLOW)
+WHOLE: Final = Level(
+    name="whole", width=None, layers=1 << 30, heads=None, experts=1 << 30, vocabulary=1 << 30, positions=1 << 30
+)
+"""Nothing is reduced: for models that are small as they are and whose parts no rule keeps fitting."""
+
+LADDER: Final = (TINY, SMALL, SHALLOW, WHOLE)

@@ -27,8 +27,10 @@ class Node:
 
     @property
     def depth(self) -> tuple[int, int] | None:
-        """Layers of the deepest stack, before and after."""
-        deepest = max(self.stacks, key=lambda each: each.before, default=None)
+        """Layers of the deepest stack, before and after; of the part that sees where there is none here."""
+        seeing = self.before.get("vision_config")
+        cut = self.stacks or (layers.stacks(seeing, self.level) if isinstance(seeing, Mapping) else ())
+        deepest = max(cut, key=lambda each: each.before, default=None)
         return None if deepest is None else (deepest.before, len(deepest.kept))
 
     def reduced(self, name: str, value: Any) -> Any:
@@ -36,6 +38,8 @@ class Node:
         for stack in self.stacks:
             if name == stack.field:
                 return len(stack.kept)
+            if name == "num_kv_shared_layers" and is_count(value):
+                return sum(at >= stack.before - value for at in stack.kept)
             if name in stack.lists:
                 return self._chosen([value[at] for at in stack.kept])
         if is_count(value):

@@ -53,7 +53,7 @@ _TABLE: Final = (
     (Role.LAYER, r"_indexes$|(layer|block|attn|out|hidden|feature|stage)s?_(ind|idx)|^out_(indices|layers)$|fullatt"
                  r"|global_attn_ind|vision_feature_(layers?|select_layer)|^feature_layers?$|select_layer$"
                  r"|^reassemble_layers$|^cross_attention_layers$|full_attn_idxs|^window_attn_skip|attention_layers_idx"),
-    (Role.IMAGE, r"(^|_)(image_size|img_size|input_size|resolution|input_resolution|spec_size)$"),
+    (Role.IMAGE, r"(^|_)(image_size|img_size|(?<!adapter_)input_size|resolution|input_resolution|spec_size)$"),
     (Role.KV_HEADS, r"key_value_heads$|kv_heads$|^multi_query_group_num$"),
     (Role.HEAD_SIZE, r"head_dim$|head_size$|^d_kv$|attention_key_size$|^d_head$|head_width$|head_channels$"
                      r"|^kv_channels$|^rotary_dim$|mamba_d_head|mamba_headdim"),
@@ -65,6 +65,7 @@ _TABLE: Final = (
     (Role.LAYERS, r"(^|_)n_layers?$|(^|_)(num_)?(hidden_|encoder_|decoder_|transformer_|transformers_|attention_"
                   r"|memory_attention_num_|self_attends_per_)?layers$|num_hidden_layers$|^(resampler_)?depth$"
                   r"|^n?u?m?_?n?_?blocks$|num_self_attends_per_block|prosody_num_.*layers|_num_layers$|^pre_blocks$"),
+    (Role.WIDTH, r"(upsample|conv|sampling)_groups$"),
     (Role.KEPT, r"rope|theta|_cost|coefficient|_weight|temperature|rate$|hop_length|fft|win_length|frame|kernel|stride"
                 r"|padding|dilation|_ratio|factor|scale|num_channels|in_channels|ignore_index|seed|mel|num_labels"
                 r"|chunk|patch|timestep|version|sample|fps|duration|num_codebooks|num_quantizers|downsampl|bucket"

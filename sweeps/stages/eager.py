@@ -31,7 +31,7 @@ def attempt(trial: Trial) -> Attempt:
 
 
 def _on_device(trial: Trial, reference: Reference) -> dict[str, Tensor]:
-    model, where = reference.model, trial.device.device
+    model, where = reference.fresh, trial.device.device
     with trial.at(Stage.MOVE):
         model.to(where)
         arguments = {name: on(each, where, trial.dtype) for name, each in tensors(reference.inputs.given).items()}
@@ -71,7 +71,7 @@ def _judged(trial: Trial, reference: Reference, wrong: list[Difference]) -> Atte
 
 def _varies(reference: Reference) -> bool:
     """Whether the CPU itself answers otherwise for another seed."""
-    model = reference.model.to("cpu")
+    model = reference.model
     dtype = next((each.dtype for each in model.parameters()), torch.float32)
     made = {name: on(each, "cpu", dtype) for name, each in tensors(reference.inputs.given).items()}
     torch.manual_seed(SEED + 1)

@@ -1,5 +1,6 @@
 """The CPU's answer: the first level of the ladder that builds and runs, with inputs that the model takes."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,9 +22,13 @@ from sweeps.watching import DISCRETE, RANDOM, Watched
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reference:
-    """A model that runs on the CPU, its inputs and its answer. `draws`: the answer depends on random numbers."""
+    """A model that ran on the CPU, its inputs and its answer, and the same model before it ran.
+
+    `draws`: the answer depends on random numbers.
+    """
 
     model: Any
+    fresh: Any
     inputs: Inputs
     answer: dict[str, Tensor]
     draws: bool
@@ -57,13 +62,14 @@ def _at(trial: Trial, level: Level) -> Reference:
     with trial.at(Stage.BUILD):
         model = _built(trial, level)
     with trial.at(Stage.REFERENCE):
-        seen = Watched()
+        # What a model keeps of its first run stays where that was: the device gets one that has not run.
+        fresh, seen = copy.deepcopy(model), Watched()
         run = _runner(model, trial.dtype, seen)
         try:
             inputs, result = found(model, run)
         except NoInputsError as error:
             raise UnusableError(Outcome.INVALID, "no-inputs", f"it takes no inputs: {error}") from error
-        return _reference(trial, model, inputs, answer(result), seen)
+        return _reference(trial, (model, fresh), inputs, answer(result), seen)
 
 
 def _built(trial: Trial, level: Level) -> Any:
@@ -100,7 +106,9 @@ def _runner(model: Any, dtype: torch.dtype, seen: Watched) -> Callable[[Given], 
     return run
 
 
-def _reference(trial: Trial, model: Any, inputs: Inputs, got: dict[str, Tensor], seen: Watched) -> Reference:
+def _reference(
+    trial: Trial, models: tuple[Any, Any], inputs: Inputs, got: dict[str, Tensor], seen: Watched
+) -> Reference:
     made = trial.facts
     if not got:
         raise UnusableError(Outcome.INVALID, "no-outputs", "it gives no tensor")
@@ -110,4 +118,4 @@ def _reference(trial: Trial, model: Any, inputs: Inputs, got: dict[str, Tensor],
     made.refused = inputs.refused if inputs.missing else ""
     made.ops, made.discrete = tuple(sorted(seen.names)), tuple(sorted(seen.names & DISCRETE))
     made.constant = tuple(constant(got))
-    return Reference(model=model, inputs=inputs, answer=got, draws=bool(seen.names & RANDOM))
+    return Reference(model=models[0], fresh=models[1], inputs=inputs, answer=got, draws=bool(seen.names & RANDOM))
