@@ -68,7 +68,7 @@ class Planner:
             decided = Decision(outcome=outcome, rule=rule, reason=skip.reason, source=skip.source)
         foreseen = guards.foreseen_failure(cls, function, self.device)
         expected = foreseen or (None if probed else self.coverage.expect(test))
-        definition = define(function, test.dtype) if self.definitions else ""
+        definition = define(cls, function, test.dtype) if self.definitions else ""
         where = str(item.path) if self.definitions else ""
         return PlannedTest(
             id=test, definition=definition, decided=decided, expected=expected, probed=probed, where=where
@@ -109,12 +109,16 @@ def own_set_up(item: pytest.Item) -> bool:
 
 def _of_the_file(cls: Any, name: str) -> bool:
     """Whether a class' set-up is neither unittest's nor PyTorch's."""
-    function = getattr(cls, name, None)
-    generic = _closed_over(function, "generic_test_class")
-    if generic is not None:
-        function = getattr(generic, name)
+    function = _generic(cls, name)
     module = str(getattr(function, "__module__", ""))
     return function is not None and not module.startswith((_HARNESS, "unittest", "expecttest"))
+
+
+def _generic(cls: Any, name: str) -> Any:
+    """A method of the class, or of the generic class that PyTorch made it from."""
+    function = getattr(cls, name, None)
+    generic = _closed_over(function, "generic_test_class")
+    return function if generic is None else getattr(generic, name)
 
 
 def _closed_over(function: Any, name: str) -> Any:
@@ -125,18 +129,35 @@ def _closed_over(function: Any, name: str) -> Any:
     return inner.__closure__[code.co_freevars.index(name)].cell_contents
 
 
-def define(function: Any, dtype: str) -> str:
-    """A hash over what a test is: its source, the OpInfo that it was made for and its dtype."""
+def define(cls: Any, function: Any, dtype: str) -> str:
+    """A hash over what a test is: its source, its class' set-up, the OpInfo that it was made for and its dtype.
+
+    The source has the decorators that are written above the function. Neither a path nor a line's number nor an
+    address takes part, so that it is equal in every process and on every machine.
+    """
     inner = inspect.unwrap(function) if function is not None else None
-    code, op = getattr(inner, "__code__", None), parameters(function).get("op")
+    op = parameters(function).get("op")
     whole = hashlib.blake2b(digest_size=12)
-    for part in ("" if code is None else _source(code), "" if op is None else _op(op), dtype):
+    for part in (_source_of(inner), _set_up(cls), "" if op is None else _op(op), dtype):
         whole.update(part.encode("utf-8", "surrogatepass") + b"\0")
     return whole.hexdigest()
 
 
 @cache
-def _source(code: CodeType) -> str:
+def _set_up(cls: Any) -> str:
+    """The source of what the file itself does around each test of a class."""
+    names = ("setUpClass", "setUp", "tearDown", "tearDownClass")
+    return "\n".join(_source_of(inspect.unwrap(_generic(cls, each))) for each in names if _of_the_file(cls, each))
+
+
+def _source_of(function: Any) -> str:
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return "" if code is None else _source(code.co_filename, code)
+
+
+@cache
+def _source(_file: str, code: CodeType) -> str:
+    # Code is compared without its file and its decorators.
     try:
         return inspect.getsource(code)
     except (OSError, TypeError):
