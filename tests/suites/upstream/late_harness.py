@@ -33,7 +33,7 @@ def told(value: Any) -> str:
 
 def claims(op: Any) -> str:
     decorators = [
-        (each.cls_name, each.test_name, each.device_type, str(each.dtypes), str(each.active_if))
+        (each.cls_name, each.test_name, each.device_type, str(each.dtypes), told(each.active_if))
         for each in op.decorators
         if hasattr(each, "test_name")
     ]
