@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sweeps import architectures, configs
-from sweeps.reduce import LADDER, SHALLOW, SMALL, TINY, reduce
+from sweeps.reduce import SHALLOW, SMALL, TINY, reduce
 from sweeps.reduce.layers import MOST_KEPT, moved
 from sweeps.reduce.roles import Role, role_of
 from sweeps.reduce.widths import fields, is_count
@@ -31,7 +31,7 @@ def decoders(draw: st.DrawFn) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@given(decoders(), st.sampled_from(LADDER))
+@given(decoders(), st.sampled_from((TINY, SMALL, SHALLOW)))
 def test_a_reduced_decoder_keeps_its_class_of_attention_and_every_kind_of_layer(
     config: dict[str, Any], level: Any
 ) -> None:
