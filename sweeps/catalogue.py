@@ -132,7 +132,7 @@ def _entry(decoder: "msgspec.json.Decoder[Entry]", line: bytes, number: int) -> 
 
 
 def _lenient(line: bytes, number: int) -> Entry | Unreadable:
-    """Real configurations say Infinity and NaN, which are no JSON, but which Python's reader takes."""
+    """A line with numbers that Python writes and JSON does not have, as configurations on the Hub hold them."""
     try:
         return msgspec.convert(parsed(line), Entry)
     except (msgspec.ValidationError, ValueError, RecursionError) as error:

@@ -28,6 +28,9 @@ _ALWAYS: Final = frozenset(
 _GENERATION: Final = ("bos_token_id", "eos_token_id", "sep_token_id")
 """Tokens that only generation reads: a model's own would keep it apart from others that run alike."""
 
+_LEFT_OUT: Final[tuple[tuple[str, ...], ...]] = (
+    (), ("num_hidden_layers",), ("num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim"),
+)  # fmt: skip
 _ASSIGNED: Final = re.compile(r"self\.(\w+)\s*(?::[^=\n]+)?=[^=]")
 _PLACEHOLDER: Final = re.compile(r"(image|video|audio|speech|vision_start|vision_end)_token_(id|index)")
 _JOINTS: Final = (("vision_config", "out_hidden_size"), ("audio_config", "output_dim"))
@@ -99,14 +102,27 @@ def of_defaults(model_type: str) -> Tree:
     return deepcopy(_defaults(model_type))
 
 
-def of_dims(model_type: str, dims: Mapping[str, Any]) -> Tree:
-    """The library's defaults with known dimensions in their place: a synthesised configuration.
+def of_dims(model_type: str, dims: Mapping[str, Any]) -> tuple[Tree, tuple[str, ...]]:
+    """The library's defaults with known dimensions in their place, and the names of dimensions that were left out.
 
-    Raises RefusedConfigError for dimensions that do not go together.
+    Left out are, as the configuration needs it, the depth, then the heads: a class may tie them to lists that the
+    dimensions do not tell. Raises RefusedConfigError where nothing of that helps.
     """
-    tree = of_defaults(model_type)
-    node, (safe, _) = _text_node(tree), foreign.cleaned(dims)
+    safe, _ = foreign.cleaned(dims)
     sizes = {name: value for name, value in safe.items() if isinstance(value, int) and value > 0}
+    refused: RefusedConfigError | None = None
+    for without in _LEFT_OUT:
+        try:
+            return _synthesised(model_type, {k: v for k, v in sizes.items() if k not in without}), without
+        except RefusedConfigError as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
+
+
+def _synthesised(model_type: str, sizes: Mapping[str, int]) -> Tree:
+    tree = of_defaults(model_type)
+    node = _text_node(tree)
     for name, value in sizes.items():
         _put(node, name, value)
     return completed(model_type, tree)

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from sweeps.floats import encoded
 from sweeps.inputs.filling import Filling
 from sweeps.outputs import Difference
 
@@ -39,7 +40,7 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 def append(folder: Path, facts: Facts) -> None:
     """Add a line to this process's file; one write, so that a killed process leaves at most a torn last line."""
-    line = msgspec.json.encode(facts) + b"\n"
+    line = msgspec.json.encode(msgspec.structs.replace(facts, config=encoded(facts.config))) + b"\n"
     handle = os.open(
         folder / f"facts-{os.getpid()}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644
     )

@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
+from sweeps import floats
+
 DEEPEST: Final = 16
 """Levels of nesting. The deepest configurations of the installed library have five."""
 LONGEST_LIST: Final = 100_000
@@ -72,6 +74,8 @@ def _value(key: str, value: Any, depth: int, left_out: set[str], budget: list[in
         raise RefusedConfigError(f"it is nested deeper than {DEEPEST} levels at {key!r}")
     if budget[0] < 0:
         raise RefusedConfigError(f"it has more than {MOST_ENTRIES:,} values")
+    if isinstance(value, Mapping) and floats.is_written(value):
+        return floats.decoded(value)
     if isinstance(value, Mapping):
         return _mapping(value, depth, left_out, budget)
     if isinstance(value, list | tuple):
@@ -82,10 +86,8 @@ def _value(key: str, value: Any, depth: int, left_out: set[str], budget: list[in
 
 
 def _plain(key: str, value: Any) -> Any:
-    if value is None or isinstance(value, bool | str):
+    if value is None or isinstance(value, bool | str | float):
         return value
-    if isinstance(value, float):
-        return _bounded(key, int(value)) if math.isfinite(value) and value.is_integer() and value > LARGEST else value
     if isinstance(value, int):
         return _bounded(key, value)
     raise RefusedConfigError(f"{key} is a {type(value).__name__}, which JSON does not have")

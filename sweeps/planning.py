@@ -2,10 +2,10 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -51,6 +51,7 @@ class Gathered:
     signatures: dict[str, Signature] = field(default_factory=dict)
     invalid: dict[str, PlannedTest] = field(default_factory=dict)
     attributed: list[Attributed] = field(default_factory=list)
+    _reduced: dict[bytes, Signature] = field(default_factory=dict)
     _known: dict[bytes, Signature | PlannedTest] = field(default_factory=dict)
     _downloads: dict[str, int] = field(default_factory=dict)
 
@@ -68,8 +69,20 @@ class Gathered:
 
     def _found(self, entry: Entry) -> Signature | PlannedTest:
         resolved = resolve(entry)
-        made = _signature(resolved, entry.id) if isinstance(resolved, Resolved) else resolved
+        made = self._signed(resolved, entry.id) if isinstance(resolved, Resolved) else resolved
         return self._refused(made) if isinstance(made, Refusal) else self.signatures.setdefault(made.id, made)
+
+    def _signed(self, resolved: Resolved, model: str) -> Signature | Refusal:
+        """The signature of a configuration; most reduce to one that was seen before."""
+        try:
+            reduced = reduce(resolved.full, TINY)
+            key = hashlib.blake2b(repr((resolved.architecture, reduced)).encode(), digest_size=16).digest()
+            if key not in self._reduced:
+                self._reduced[key] = signature_of(resolved, reduced, model)
+        except Exception as error:
+            # A fault of the reduction is charged to the entry that shows it; the plan goes on.
+            return refusal(resolved.architecture, "not-reducible", error)
+        return self._reduced[key]
 
     def _refused(self, refused: Refusal) -> PlannedTest:
         made = _invalid(refused)
@@ -111,17 +124,14 @@ def _fingerprint(entry: Entry) -> bytes:
         return hashlib.blake2b(f"not to be encoded: {entry.id}".encode("utf-8", "replace"), digest_size=16).digest()
 
 
-def _signature(resolved: Resolved, model: str) -> Signature | Refusal:
+def signature_of(resolved: Resolved, reduced: Mapping[str, Any], model: str) -> Signature:
+    """The signature of a reduced configuration that `model` is the first to have. Raises RefusedConfigError."""
     architecture = resolved.architecture
-    try:
-        reduced = completed(architecture.model_type, reduce(resolved.full, TINY))
-    except Exception as error:
-        # A fault of the reduction is charged to the entry that shows it; the plan goes on.
-        return refusal(architecture, "not-reducible", error)
-    digest = signature.digest(architecture, reduced)
+    whole = completed(architecture.model_type, reduced)
+    digest = signature.digest(architecture, whole)
     return Signature(
         id=signature.short(digest), digest=digest, model_type=architecture.model_type, architecture=architecture.name,
-        reduced=reduced, full=resolved.full, model=model, origin=resolved.origin, left_out=resolved.left_out,
+        reduced=whole, full=resolved.full, model=model, origin=resolved.origin, left_out=resolved.left_out,
     )  # fmt: skip
 
 

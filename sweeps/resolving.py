@@ -120,7 +120,8 @@ def _resolved(found: Architecture, entry: Entry) -> Resolved:
         full, left_out = configs.of_config(found.model_type, entry.config)
         return Resolved(architecture=found, full=full, origin="config", left_out=left_out)
     if entry.dims:
-        return Resolved(architecture=found, full=configs.of_dims(found.model_type, entry.dims), origin="dims")
+        full, left_out = configs.of_dims(found.model_type, entry.dims)
+        return Resolved(architecture=found, full=full, origin="dims", left_out=left_out)
     return Resolved(architecture=found, full=configs.of_defaults(found.model_type), origin="defaults")
 
 

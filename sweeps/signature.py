@@ -11,6 +11,7 @@ import msgspec
 from conformance.errors import UsageError
 from sweeps import inputs, reduce
 from sweeps.architectures import Architecture
+from sweeps.floats import decoded, encoded
 
 _SHORT: Final = 12
 """Hexadecimal digits of a signature in an identity: among 10,000 signatures two meet with a chance of 2e-7."""
@@ -63,14 +64,22 @@ def write(path: Path, signatures: Iterable[Signature]) -> None:
     """Write signatures, one a line, so that the file is whole or absent."""
     encoder = msgspec.json.Encoder()
     partial = path.with_suffix(".partial")
-    partial.write_bytes(b"".join(encoder.encode(each) + b"\n" for each in signatures))
+    partial.write_bytes(b"".join(encoder.encode(_written(each)) + b"\n" for each in signatures))
     partial.replace(path)
+
+
+def _written(found: Signature) -> Signature:
+    return msgspec.structs.replace(found, reduced=encoded(found.reduced), full=encoded(found.full))
+
+
+def _read(found: Signature) -> Signature:
+    return msgspec.structs.replace(found, reduced=decoded(found.reduced), full=decoded(found.full))
 
 
 def read(path: Path) -> Iterator[Signature]:
     """Signatures of a run. Raises UsageError when the file is not one."""
     try:
         with path.open("rb") as file:
-            yield from (msgspec.json.decode(line, type=Signature) for line in file)
+            yield from (_read(msgspec.json.decode(line, type=Signature)) for line in file)
     except (OSError, msgspec.DecodeError) as error:
         raise UsageError(f"{path} cannot be read as signatures of models: {error}; plan the run again") from error

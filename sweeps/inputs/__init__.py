@@ -83,7 +83,7 @@ def styles(model: Any) -> Iterator[Style]:
 
 def _missing(model: Any, given: Given) -> frozenset[str]:
     wants = Wants.of(model, Style())
-    known = {each: SHOWN[each] for each in wants.declared if each in SHOWN}
+    known = {each: SHOWN[each] for each in wants.declared if each in SHOWN and wants.built(each)}
     return frozenset(
         each for each, names in known.items() if wants.takes(*names) and not any(n in given for n in names)
     )

@@ -103,6 +103,11 @@ class Wants:
         """Whether the class declares a modality, and this style does not leave it out."""
         return modality in self.declared and modality not in self.style.without
 
+    def built(self, modality: str) -> bool:
+        """Whether the configuration has the tower for a modality: classes declare those that they can be built with."""
+        part = {"image": "vision_config", "video": "vision_config", "audio": "audio_config"}.get(modality, "")
+        return getattr(self.config, part, self) is not None if part else True
+
     @property
     def text(self) -> Any:
         """The configuration of the language model."""
