@@ -27,13 +27,15 @@ _SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wanted:
-    """The test and what it is to be run on; `tests` are the files of suite upstream, `tree` is where PyTorch's are."""
+    """The test and what it is to be run on; `tests` are the files of suite upstream, `tree` is where PyTorch's
+    are, `catalogue` is the one of suite models."""
 
     key: str
     target: str
     release: str | None
     tests: tuple[str, ...] = ()
     tree: str = ""
+    catalogue: str = ""
 
 
 @click.command()
@@ -79,7 +81,7 @@ def _wanted(known: Settings, test: str, run: str | None, target: str | None, rel
     tests, tree = _place(header, key)
     return Wanted(
         key=key, target=target or header.target, release=release or (header.release if same else None), tests=tests,
-        tree=tree,
+        tree=tree, catalogue=header.selection.catalogue,
     )  # fmt: skip
 
 
@@ -119,7 +121,9 @@ def _request(known: Settings, wanted: Wanted, sample: int | None, timeout: float
             f"--sample {sample} picks an input of suite ops: tests of suite upstream have none, leave it out"
         )
     files = (f"{file}.py",) if suite == plan.UPSTREAM and not wanted.tests else ()
-    selection = Selection(suites=(suite,), profile="full", tests=wanted.tests, keys=(wanted.key,), files=files)
+    selection = Selection(
+        suites=(suite,), profile="full", tests=wanted.tests, keys=(wanted.key,), files=files, catalogue=wanted.catalogue
+    )
     # Whatever version the run allowed: nothing is recorded here, and a remark tells of it.
     wish = TreeWish(cache=known.cache, path=wanted.tree or None, allowed=True)
     selection, used = wish.apply(selection)
