@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from sweeps.floats import decoded, encoded
 from sweeps.foreign import DEEPEST, LARGEST, RefusedConfigError, cleaned
 
 
@@ -37,6 +38,13 @@ def test_a_configuration_that_holds_itself_is_refused() -> None:
 def test_sizes_that_no_model_has_are_refused_with_the_value(config: dict[str, Any], why: str) -> None:
     with pytest.raises(RefusedConfigError, match=why):
         cleaned(config)
+
+
+def test_an_infinity_is_a_number_in_either_of_its_written_forms() -> None:
+    safe, _ = cleaned({"limits": [0.0, {"__float__": "Infinity"}], "dt": float("inf"), "part": {"__float__": 7}})
+    assert safe == {"limits": [0.0, float("inf")], "dt": float("inf"), "part": {}}
+    assert decoded(encoded(safe)) == safe
+    assert encoded(safe)["dt"] == {"__float__": "Infinity"}
 
 
 def test_no_limit_on_positions_is_no_refusal() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sweeps import architectures, configs
-from sweeps.reduce import SHALLOW, SMALL, TINY, reduce
+from sweeps.reduce import SHALLOW, SMALL, TINY, WHOLE, reduce
 from sweeps.reduce.layers import MOST_KEPT, moved
 from sweeps.reduce.roles import Role, role_of
 from sweeps.reduce.widths import fields, is_count
@@ -116,3 +116,11 @@ def test_the_ladder_grows() -> None:
     config = configs.of_defaults("llama")
     widths = [reduce(config, level)["hidden_size"] for level in (TINY, SMALL, SHALLOW)]
     assert widths == [64, 256, 4096]
+    assert reduce(config, WHOLE) == config
+
+
+def test_layers_that_share_keys_and_values_go_on_sharing_them() -> None:
+    kinds = ["sliding", "sliding", "full"] * 10
+    made = reduce({"num_hidden_layers": 30, "layer_types": kinds, "num_kv_shared_layers": 10}, TINY)
+    assert made["num_kv_shared_layers"] == 2
+    assert set(made["layer_types"][:-2]) == set(made["layer_types"][-2:]) == {"sliding", "full"}

@@ -35,6 +35,14 @@ def test_models_that_differ_in_what_is_reduced_share_a_signature() -> None:
     assert {each.origin for each in made.attributed} == {"dims"}
 
 
+def test_dimensions_that_a_class_ties_to_lists_are_left_out_and_named() -> None:
+    dims = {"hidden_size": 2560, "num_hidden_layers": 38, "num_attention_heads": 32, "vocab_size": 32_000}
+    made = gathered(Entry(id="a", model_type="zamba2", architecture="Zamba2ForCausalLM", dims=dims))
+    (found,) = made.signatures.values()
+    assert found.left_out == ("num_hidden_layers",)
+    assert found.full["hidden_size"] == 2560
+
+
 def test_flags_that_choose_ops_make_another_signature() -> None:
     config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"]}
     changes = [{}, {"tie_word_embeddings": True}, {"hidden_act": "gelu"}, {"attention_bias": True},
