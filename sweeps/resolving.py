@@ -1,6 +1,6 @@
 """From a catalogue's entry to the class and the complete configuration that it means, or the reason why to none."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -87,10 +87,23 @@ def _architecture(model_type: str, name: str, task: str) -> Architecture | Refus
         return Architecture(model_type=model_type, name=architectures.for_task(model_type, task))
     if name in architectures.classes_of(model_type) or architectures.exists(name, model_type):
         return Architecture(model_type=model_type, name=name)
+    if alike := _alike(model_type, name):
+        return Architecture(model_type=model_type, name=alike)
     return Refusal(
         rule="unknown-architecture", model_type=model_type, architecture=name,
         reason=f"transformers {_version()} has no class {name!r} for the model type {model_type!r}",
     )  # fmt: skip
+
+
+def _alike(model_type: str, name: str) -> str:
+    """The library's class for the same purpose: it takes classes by model type, whatever a configuration names.
+
+    Not for a class that is another type's: then type and class contradict each other.
+    """
+    _, found, purpose = name.rpartition("For")
+    if not found or architectures.types_of(name):
+        return ""
+    return next((each for each in architectures.classes_of(model_type) if each.endswith(f"For{purpose}")), "")
 
 
 def _by_name(model_type: str, name: str) -> Architecture | Refusal:
@@ -116,6 +129,12 @@ def _with_remote_code(found: Refusal, config: dict[str, Any] | None) -> Refusal:
 
 
 def _resolved(found: Architecture, entry: Entry) -> Resolved:
+    made = _completed(found, entry)
+    other = {_named(entry), ""} - {found.name, ""}
+    return replace(made, left_out=tuple(sorted({*made.left_out, *other})))
+
+
+def _completed(found: Architecture, entry: Entry) -> Resolved:
     if entry.config is not None:
         full, left_out = configs.of_config(found.model_type, entry.config)
         return Resolved(architecture=found, full=full, origin="config", left_out=left_out)

@@ -65,7 +65,7 @@ _TABLE: Final = (
     (Role.LAYERS, r"(^|_)n_layers?$|(^|_)(num_)?(hidden_|encoder_|decoder_|transformer_|transformers_|attention_"
                   r"|memory_attention_num_|self_attends_per_)?layers$|num_hidden_layers$|^(resampler_)?depth$"
                   r"|^n?u?m?_?n?_?blocks$|num_self_attends_per_block|prosody_num_.*layers|_num_layers$|^pre_blocks$"),
-    (Role.WIDTH, r"(upsample|conv|sampling)_groups$"),
+    (Role.WIDTH, r"(upsample|conv|sampling)_groups$|codebook_dim$"),
     (Role.KEPT, r"rope|theta|_cost|coefficient|_weight|temperature|rate$|hop_length|fft|win_length|frame|kernel|stride"
                 r"|padding|dilation|_ratio|factor|scale|num_channels|in_channels|ignore_index|seed|mel|num_labels"
                 r"|chunk|patch|timestep|version|sample|fps|duration|num_codebooks|num_quantizers|downsampl|bucket"
@@ -80,11 +80,11 @@ _TABLE: Final = (
 
 _COMPILED: Final = tuple((role, re.compile(pattern)) for role, pattern in _TABLE)
 _HIDDEN: Final = re.compile(
-    r"^(hidden_size|d_model|n_embd|embed_dim|hidden_dim|hidden_channels|dim|width|output_dim|out_dim)$"
+    r"^(hidden_size|d_model|n_embd|embed_dim|emb_dim|hidden_dim|hidden_channels|dim|width|output_dim|out_dim)$"
     r"|hidden_size$|embed_dim$|hidden_dim$|projection_dim$|_dim_size$|hidden_sizes$|embed_dims$"
 )
 _MAIN: Final = re.compile(
-    r"^(hidden_size|d_model|n_embd|embed_dim|hidden_dim|dim|hidden_channels|width|.*_hidden_size|encoder_hidden_dim)$"
+    r"^(hidden_size|d_model|n_embd|embed_dim|emb_dim|hidden_dim|dim|hidden_channels|width|.*_hidden_size|encoder_hidden_dim)$"
 )
 
 
