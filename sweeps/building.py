@@ -12,8 +12,8 @@ from torch.nn.modules.module import register_module_parameter_registration_hook 
 from sweeps import configs
 from sweeps.architectures import Architecture, model_class
 
-MOST_ELEMENTS: Final = 100_000_000
-"""Elements of parameters and buffers: 400 MB in float32, on each of two sides, and a copy while it is moved."""
+MOST_ELEMENTS: Final = 80_000_000
+"""Elements of parameters and buffers: 320 MB in float32, on each of two sides, and a copy while it is moved."""
 
 
 class TooLargeError(Exception):

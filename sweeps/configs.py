@@ -33,7 +33,7 @@ _LEFT_OUT: Final[tuple[tuple[str, ...], ...]] = (
 )  # fmt: skip
 _ASSIGNED: Final = re.compile(r"self\.(\w+)\s*(?::[^=\n]+)?=[^=]")
 _PLACEHOLDER: Final = re.compile(r"(image|video|audio|speech|vision_start|vision_end)_token_(id|index)")
-_JOINTS: Final = (("vision_config", "out_hidden_size"), ("audio_config", "output_dim"))
+_JOINTS: Final = (("vision_config", "out_hidden_size"), ("audio_config", "output_dim"), ("vision_config", "output_dim"))
 """Widths in which other towers give their features to the language model; class defaults leave some apart."""
 
 _TEXT: Final = ("text_config", "llm_config", "language_config", "thinker_config", "decoder", "text_encoder_config")
@@ -125,6 +125,7 @@ def _synthesised(model_type: str, sizes: Mapping[str, int]) -> Tree:
     node = _text_node(tree)
     for name, value in sizes.items():
         _put(node, name, value)
+    _fill(tree)
     return completed(model_type, tree)
 
 
@@ -137,14 +138,18 @@ def _text_node(tree: Tree) -> Tree:
 
 
 def _put(node: Tree, name: str, value: int) -> None:
-    """Set a dimension under the configuration's own name; one that it does not have is passed over."""
+    """Set a dimension under the configuration's own name; one that it does not have is passed over.
+
+    Lists with an element a layer go on in their pattern, or end sooner.
+    """
     field = next((each for each in _names(name, node) if each in node), None)
     if field is None:
         return
-    if role_of(field) is Role.LAYERS and node[field] != value:
-        # Their length was the old depth: the class makes new ones.
-        for key in [key for key, each in node.items() if isinstance(each, list) and len(each) == node[field]]:
-            node.pop(key)
+    depth = node[field]
+    if role_of(field) is Role.LAYERS and isinstance(depth, int) and depth != value <= foreign.MOST_LAYERS:
+        for key, each in node.items():
+            if isinstance(each, list) and len(each) == depth:
+                node[key] = (each * (value // depth + 1))[:value]
     node[field] = value
 
 
@@ -154,6 +159,9 @@ def _names(name: str, node: Tree) -> tuple[str, ...]:
     if name == "moe_intermediate_size":
         # The catalogue's word for the width of any feed-forward layer.
         return ("moe_intermediate_size", "intermediate_size", "ffn_dim", "n_inner", "d_ff")
+    if name == "head_dim" and "qk_rope_head_dim" in node:
+        # Heads of latent attention have parts; the catalogue's number is of none of them.
+        return ()
     return {"num_experts": experts, "active_experts": routed}.get(name, _DIMS.get(name, ()))
 
 

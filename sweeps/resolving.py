@@ -36,7 +36,7 @@ def resolve(entry: Entry) -> Resolved | Refusal:
     config = entry.config
     named = _named(entry)
     model_type = entry.model_type or _text(config, "model_type")
-    found = _architecture(model_type, named, entry.task)
+    found = _architecture(model_type, named, entry.task, has_config=config is not None)
     if isinstance(found, Refusal):
         return _with_remote_code(found, config)
     try:
@@ -75,7 +75,7 @@ def _named(entry: Entry) -> str:
     return entry.architecture or (first if isinstance(first, str) else "")
 
 
-def _architecture(model_type: str, name: str, task: str) -> Architecture | Refusal:
+def _architecture(model_type: str, name: str, task: str, *, has_config: bool) -> Architecture | Refusal:
     if not architectures.known(model_type):
         return _by_name(model_type, name)
     if not architectures.classes_of(model_type) and not name:
@@ -85,8 +85,19 @@ def _architecture(model_type: str, name: str, task: str) -> Architecture | Refus
         )  # fmt: skip
     if not name:
         return Architecture(model_type=model_type, name=architectures.for_task(model_type, task))
-    if name in architectures.classes_of(model_type) or architectures.exists(name, model_type):
-        return Architecture(model_type=model_type, name=name)
+    return _told_both(model_type, name, has_config)
+
+
+def _told_both(model_type: str, name: str, has_config: bool) -> Architecture | Refusal:
+    """A model type and a class that were both told: where they contradict each other, the class's own type may do."""
+    asked = Architecture(model_type=model_type, name=name)
+    if name in architectures.classes_of(model_type):
+        return asked
+    for own in architectures.types_of(name):
+        if not has_config and Architecture(model_type=own, name=name).family == asked.family:
+            return Architecture(model_type=own, name=name)
+    if not architectures.types_of(name) and architectures.exists(name, model_type):
+        return asked
     if alike := _alike(model_type, name):
         return Architecture(model_type=model_type, name=alike)
     return Refusal(

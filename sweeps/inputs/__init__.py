@@ -62,7 +62,7 @@ def build(wants: Wants) -> Given:
 def _completed(model: Any, wants: Wants, run: Callable[[Given], Any], given: Given) -> tuple[Given, Any]:
     """Inputs with their placeholders, and what the model gave for them."""
     whole = dict(given)
-    fusion.place(model, whole)
+    fusion.place(model, whole, wants.parameters)
     whole = table.last(wants, whole)
     return whole, run(whole)
 

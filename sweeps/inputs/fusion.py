@@ -40,7 +40,7 @@ _ALSO_CALLED: Final = {
 }
 
 
-def place(model: Any, given: Given) -> None:
+def place(model: Any, given: Given, parameters: tuple[str, ...]) -> None:
     """Put placeholders into the ids, and what goes with the ids beside them. Runs the other towers on the CPU."""
     if "input_ids" not in given:
         return
@@ -49,7 +49,6 @@ def place(model: Any, given: Given) -> None:
         return
     ids, kinds = _rows(given, blocks)
     given["input_ids"] = values(ids)
-    parameters = inspect.signature(model.forward).parameters
     if "attention_mask" in given:
         given["attention_mask"] = constant(1, *given["input_ids"].shape)
     for name in ("mm_token_type_ids", "token_type_ids"):
@@ -63,13 +62,13 @@ def _by_type(model: Any) -> bool:
 
 
 def _counted(model: Any, given: Given) -> Iterator[tuple[Tower, int, int]]:
-    seen: set[int] = set()
+    seen: set[str] = set()
     for tower in _TOWERS:
         method = _method(model, tower.method)
         token = anywhere(model.config, tower.tokens)
-        if method is None or token is None or tower.input not in given or token in seen:
+        if method is None or token is None or tower.input not in given or tower.method in seen:
             continue
-        seen.add(token)
+        seen.add(tower.method)
         with torch.no_grad():
             yield tower, token, _features(method(**_arguments(method, tensors(given))))
 

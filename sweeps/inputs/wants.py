@@ -75,6 +75,9 @@ class Wants:
     def of(cls, model: Any, style: Style) -> "Wants":
         """What a built model asks for."""
         found = inspect.signature(model.forward).parameters
+        names = list(found)
+        if any(each.kind is each.VAR_KEYWORD for each in found.values()):
+            names += _passed_on(model)
         modalities = getattr(type(model), "input_modalities", "text")
         main = getattr(type(model), "main_input_name", "input_ids")
         needed = (
@@ -82,8 +85,9 @@ class Wants:
             if each.default is inspect.Parameter.empty and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
         )  # fmt: skip
         return cls(
-            config=model.config, class_name=type(model).__name__, parameters=tuple(found), required=frozenset(needed),
-            main=frozenset(_words(main)), declared=frozenset(_words(modalities)), style=style,
+            config=model.config, class_name=type(model).__name__, parameters=tuple(dict.fromkeys(names)),
+            required=frozenset(needed), main=frozenset(_words(main)), declared=frozenset(_words(modalities)),
+            style=style,
         )  # fmt: skip
 
     @property
@@ -139,6 +143,12 @@ def _vocabularies(config: Any, depth: int = 3) -> list[int]:
         for each in vars(config).values():
             found += _vocabularies(each, depth - 1) if is_config(each) else []
     return found
+
+
+def _passed_on(model: Any) -> list[str]:
+    """Parameters of the model inside, which a head hands on by name."""
+    forward = getattr(getattr(model, "model", None), "forward", None)
+    return list(inspect.signature(forward).parameters) if forward is not None else []
 
 
 def _words(found: Any) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ from typing import Any, Final
 from sweeps.reduce.adjust import adjust
 from sweeps.reduce.layers import MOST_KEPT, Stack, moved, stacks
 from sweeps.reduce.levels import LADDER, SHALLOW, SMALL, TINY, WHOLE, Level
-from sweeps.reduce.numbers import Node
+from sweeps.reduce.numbers import Node, vocabulary
 from sweeps.reduce.relations import Tree, restore
 from sweeps.reduce.tokens import Tokens
-from sweeps.reduce.widths import Widths
+from sweeps.reduce.widths import Widths, fields, is_count
 
 __all__ = ["LADDER", "SHALLOW", "SMALL", "TINY", "VERSION", "WHOLE", "Level", "reduce"]
 
@@ -26,9 +26,15 @@ def reduce(config: Mapping[str, Any], level: Level) -> Tree:
     if level is WHOLE:
         return deepcopy(dict(config))
     widths = Widths.of(config, level)
-    made = _node(config, level, widths, Tokens(size=level.vocabulary))
+    made = _node(config, level, widths, Tokens(size=_vocabulary(config, level)))
     adjust(made)
     return made
+
+
+def _vocabulary(config: Mapping[str, Any], level: Level) -> int:
+    """Tokens that every part of the tree will know."""
+    sizes = (value for name, value in fields(config) if name.endswith("vocab_size") and is_count(value) and value > 15)
+    return min((vocabulary(each, level.vocabulary) for each in sizes), default=level.vocabulary)
 
 
 def _node(before: Mapping[str, Any], level: Level, widths: Widths, tokens: Tokens) -> Tree:

@@ -68,6 +68,8 @@ class Node:
                 return self._image(value)
             case Role.LAYER:
                 return layers.moved([value], *self.depth)[0] if self.depth else value
+            case Role.VOCABULARY if name.endswith("vocab_size"):
+                return vocabulary(value, self.level.vocabulary)
             case _:
                 return self._count(role, value)
 
@@ -133,6 +135,11 @@ class Node:
         if role is Role.HEADS and self.level.heads is not None:
             return [few_heads(each, self.level.heads) for each in values]
         return values
+
+
+def vocabulary(value: int, most: int) -> int:
+    """Small vocabularies, of letters, become the next power of two: some letters more make no other model."""
+    return most if value >= most else max(32, 2 ** math.ceil(math.log2(max(2, value))))
 
 
 def few_heads(value: int, most: int) -> int:

@@ -38,7 +38,8 @@ _TABLE: Final = (
     (Role.DROPOUT, r"dropout|drop_path|drop_rate|layerdrop|layer_drop|_drop$|pdrop|attn_drop"),
     (Role.QUERIES, r"^(num_quer(y|ies)|num_object_queries|num_proposals|n_queries|two_stage_num_proposals"
                    r"|num_denoising|num_latents|query_length|num_query_tokens|num_image_queries)$"),
-    (Role.VOCABULARY, r"vocab_size(_per_layer_input)?$|^n_vocab$|codebook_size$|^num_embeddings$|^n_codes$"),
+    (Role.VOCABULARY, r"vocab_size(_per_layer_input)?$|group_vocab$|^n_vocab$|codebook_size$"
+                      r"|^num_embeddings$|^n_codes$"),
     (Role.ROUTED, r"experts_per_tok(en)?$|^moe_top_?k$|^num_selected_experts$|^top_k_experts$|^moe_k$|^router_top_k$"
                   r"|^experts_per_token$|^num_activated_experts$"),
     (Role.GROUPS, r"^(n_group|num_expert_group|topk_group|n_expert_groups)$"),
@@ -65,7 +66,7 @@ _TABLE: Final = (
     (Role.LAYERS, r"(^|_)n_layers?$|(^|_)(num_)?(hidden_|encoder_|decoder_|transformer_|transformers_|attention_"
                   r"|memory_attention_num_|self_attends_per_)?layers$|num_hidden_layers$|^(resampler_)?depth$"
                   r"|^n?u?m?_?n?_?blocks$|num_self_attends_per_block|prosody_num_.*layers|_num_layers$|^pre_blocks$"),
-    (Role.WIDTH, r"(upsample|conv|sampling)_groups$|codebook_dim$"),
+    (Role.WIDTH, r"(upsample|conv|sampling)_groups$|codebook_dim$|initial_channels?$"),
     (Role.KEPT, r"rope|theta|_cost|coefficient|_weight|temperature|rate$|hop_length|fft|win_length|frame|kernel|stride"
                 r"|padding|dilation|_ratio|factor|scale|num_channels|in_channels|ignore_index|seed|mel|num_labels"
                 r"|chunk|patch|timestep|version|sample|fps|duration|num_codebooks|num_quantizers|downsampl|bucket"

@@ -13,7 +13,7 @@ class Tokens:
     def moved(self, token: int) -> int:
         """The id of a special token in the small vocabulary."""
         if token not in self.known:
-            self.known[token] = token if token < self.size - 64 else self._free()
+            self.known[token] = token if token < self.size - self.size // 8 else self._free()
         return self.known[token]
 
     def _free(self) -> int:

@@ -35,12 +35,34 @@ def test_models_that_differ_in_what_is_reduced_share_a_signature() -> None:
     assert {each.origin for each in made.attributed} == {"dims"}
 
 
-def test_dimensions_that_a_class_ties_to_lists_are_left_out_and_named() -> None:
-    dims = {"hidden_size": 2560, "num_hidden_layers": 38, "num_attention_heads": 32, "vocab_size": 32_000}
-    made = gathered(Entry(id="a", model_type="zamba2", architecture="Zamba2ForCausalLM", dims=dims))
+def test_dimensions_that_do_not_go_together_are_left_out_and_named() -> None:
+    dims = {"hidden_size": 1792, "num_hidden_layers": 38, "num_attention_heads": 27, "vocab_size": 32_000}
+    made = gathered(Entry(id="a", model_type="llama", architecture="LlamaForCausalLM", dims=dims))
     (found,) = made.signatures.values()
-    assert found.left_out == ("num_hidden_layers",)
-    assert found.full["hidden_size"] == 2560
+    assert "num_attention_heads" in found.left_out
+    assert (found.full["hidden_size"], found.full["vocab_size"]) == (1792, 32_000)
+
+
+def test_a_new_depth_goes_on_in_the_pattern_of_the_old_one() -> None:
+    made = gathered(
+        Entry(id="a", model_type="zamba2", architecture="Zamba2ForCausalLM", dims={"num_hidden_layers": 81})
+    )
+    (found,) = made.signatures.values()
+    assert not found.left_out
+    assert (found.full["num_hidden_layers"], len(found.full["layers_block_type"])) == (81, 81)
+    assert set(found.reduced["layers_block_type"]) == set(found.full["layers_block_type"])
+
+
+@pytest.mark.parametrize(
+    ("model_type", "has_config", "ends_as"), [("qwen3_5_text", False, "qwen3_5"), ("qwen3_5_text", True, "")]
+)
+def test_a_class_of_another_type_of_the_family_is_taken_with_its_own_type(
+    model_type: str, has_config: bool, ends_as: str
+) -> None:
+    config = {"model_type": model_type} if has_config else None
+    entry = Entry(id="a", model_type=model_type, architecture="Qwen3_5ForConditionalGeneration", config=config)
+    made = gathered(entry)
+    assert [each.model_type for each in made.signatures.values()] == ([ends_as] if ends_as else [])
 
 
 def test_flags_that_choose_ops_make_another_signature() -> None:
