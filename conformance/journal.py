@@ -130,6 +130,7 @@ class Journal:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._encoder = msgspec.json.Encoder()
         self._synced = 0.0
+        self._opened: int | None = None
         self._sets = Numbering()
         self._write(Session(state="opened", at=time.time()))
 
@@ -143,6 +144,7 @@ class Journal:
 
     def begin(self, key: str, number: int = 1) -> None:
         """Record that a test is started."""
+        self._opened = os.lseek(self._file, 0, os.SEEK_END)
         self._write(Begin(t=key, n=number, at=time.time(), pid=os.getpid()))
 
     def stage(self, key: str, stage: Stage) -> None:
@@ -153,6 +155,7 @@ class Journal:
         """Record how an attempt ended."""
         attempt = replace(attempt, alone=True) if self._alone else attempt
         self._write(end_record(key, number, attempt, self._reach(attempt.reached)))
+        self._opened = None
         if self._ended is not None:
             self._ended(attempt.outcome)
 
@@ -168,6 +171,11 @@ class Journal:
     def note(self, state: str, why: str = "") -> None:
         """Record what befell the process itself."""
         self._write(Session(state=state, at=time.time(), why=clean(why, LONGEST_MESSAGE)))
+
+    def withdraw(self) -> None:
+        """Take back what was written of an open test, as a full disk allows: its begin alone would tell of a crash."""
+        if self._opened is not None:
+            os.ftruncate(self._file, self._opened)
 
     def close(self, why: str = "") -> None:
         """Say that this process ended in good order and close the file."""

@@ -76,7 +76,7 @@ class Run:
     def summary(self) -> list[str]:
         """Lines for the terminal: which run, its outcomes, where it is and how to store it."""
         if not self.folder.header.exists():
-            return [f"no test was collected: nothing was recorded in {self.folder.path}"]
+            return [f"nothing was recorded in {self.folder.path}: there is no plan"]
         found = record.counts(record.read_results(self.folder))
         label = " (SIMULATION)" if self.chosen.target.simulated else ""
         return [

@@ -9,7 +9,6 @@ import pytest
 from _pytest.subtests import SubtestReport
 
 from conformance import classify
-from conformance.journal import Journal
 from conformance.outcomes import Stage
 from conformance.provenance import guards
 from conformance.provenance.frames import skip_of
@@ -17,6 +16,7 @@ from conformance.provenance.rules import Origin, Skip
 from conformance.pytest_hooks.evidence import Evidence, Seen
 from conformance.pytest_hooks.graphs import Graphs
 from conformance.pytest_hooks.identity import tree_of
+from conformance.pytest_hooks.keeping import Records
 from conformance.pytest_hooks.planning import PLANNED, function_of
 from conformance.pytest_hooks.streams import KeptOpen
 from conformance.pytest_hooks.subtests import named
@@ -40,7 +40,7 @@ collector, which come in whatever test runs then. An ini file with `error` must 
 class Recorder:
     """The hooks around each test. `number` tells which attempt at a key comes next."""
 
-    def __init__(self, device: Device, journal: Journal, number: Callable[[str], int] = lambda _: 1) -> None:
+    def __init__(self, device: Device, journal: Records, number: Callable[[str], int] = lambda _: 1) -> None:
         self._device = device
         self._journal = journal
         self._number = number

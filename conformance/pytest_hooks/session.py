@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from conformance import expectations, plan
-from conformance.errors import ConformanceError
-from conformance.journal import Journal
+from conformance.errors import ConformanceError, ExitCode, StoreError
 from conformance.plan import PlannedTest
 from conformance.provenance import rule_files
 from conformance.pytest_hooks import activation, folder
 from conformance.pytest_hooks.activation import Chosen
+from conformance.pytest_hooks.keeping import Kept, ended_by, written
 from conformance.pytest_hooks.planning import Planner, without_tests
 from conformance.pytest_hooks.recorder import Recorder
 from conformance.targets import Device
@@ -67,7 +67,8 @@ class Session:
         self._run: folder.Run | None = None
         self._path = Path()
         self._recorder: Recorder | None = None
-        self._journal: Journal | None = None
+        self._journal: Kept | None = None
+        self._tell: Callable[[str], None] = lambda _: None
         self._uncollected: list[PlannedTest] = []
         self._part = False
         self._plan_only = ""
@@ -99,7 +100,9 @@ class Session:
     def _record(self, config: pytest.Config, path: Path, name: str) -> None:
         assert self._device is not None
         self._path = path
-        self._journal = Journal(path / "journal" / f"{name}.jsonl")
+        if hasattr(config, "workeroutput"):
+            self._tell = lambda sentence: config.workeroutput.update({_WRONG: ended_by(sentence)})
+        self._journal = Kept(path / "journal" / f"{name}.jsonl", self._tell)
         self._recorder = Recorder(self._device, self._journal)
         self._recorder.start(config)
 
@@ -154,22 +157,30 @@ class Session:
     def _begin(self, config: pytest.Config, planned: list[PlannedTest]) -> None:
         assert self._device is not None
         part = self._part or any("::" in each for each in config.args)
-        facts = {} if self._plan_only else folder.survey(self._device, self._path, planned)
+        if self._plan_only:
+            self._usable(Path(self._plan_only), lambda: plan.write(Path(self._plan_only), planned))
+        else:
+            self._usable(self._path, lambda: self._write(config, planned, part))
+
+    def _write(self, config: pytest.Config, planned: list[PlannedTest], part: bool) -> None:
+        assert self._device is not None
+        facts = folder.survey(self._device, self._path, planned)
         collected = folder.Collected(
             tests=planned, environment=folder.environment(self._device.environment()) | facts, part=part
         )
-        if self._plan_only:
-            self._usable(lambda: plan.write(Path(self._plan_only), planned))
-        elif self._run is not None:
-            run = self._run
-            self._usable(lambda: run.begin(collected, _files(config)))
+        if self._run is not None:
+            self._run.begin(collected, _files(config))
         elif self._journal is not None:
             Path(config.workerinput[_PLAN]).write_bytes(msgspec.json.encode(collected))  # type: ignore[attr-defined]
 
-    @staticmethod
-    def _usable(act: Callable[[], None]) -> None:
+    def _usable(self, path: Path, act: Callable[[], object]) -> None:
         try:
-            act()
+            with written(path):
+                act()
+        except StoreError as error:
+            self._tell(str(error))
+            self._journal = None  # nothing is in it, and its end could not be written either
+            pytest.exit(ended_by(str(error)), returncode=ExitCode.STORE)
         except ConformanceError as error:
             pytest.exit(f"conformance: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
 
@@ -190,7 +201,7 @@ class Session:
         if path.exists():
             collected = msgspec.json.decode(path.read_bytes(), type=folder.Collected)
             path.unlink()
-            self._usable(lambda: run.begin(collected, _files(node.config)))
+            self._usable(run.folder.path, lambda: run.begin(collected, _files(node.config)))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
