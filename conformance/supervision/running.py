@@ -186,7 +186,12 @@ class Runner:
 def request_of(target: str, release: str, selection: Selection, workers: int, limits: Limits, told: Chosen) -> Request:
     """A request for what an earlier run had. Raises UsageError when the target no longer has the release."""
     found = targets.get(target)
-    targets.choose_release(found, release)
+    known = found.releases()
+    if known and release not in known:
+        raise UsageError(
+            f"the earlier run was of release {release!r}, which target {target!r} no longer has: start a new run with "
+            f"one of {', '.join(known)}"
+        )
     return Request(target=found, release=release, selection=selection, workers=workers, limits=limits, told=told)
 
 

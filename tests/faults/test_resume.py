@@ -1,5 +1,6 @@
 """Whatever is killed and whenever, a resumed run has one outcome for every planned test."""
 
+import json
 import os
 import random
 import signal
@@ -185,6 +186,22 @@ def test_resume_refuses_a_changed_plan_and_a_changed_device_and_names_the_change
     done = lab.run("--resume", run)
     assert done.code == 2
     assert "its device.driver was 1 and is 2 now" in done.last
+
+
+def test_resume_refuses_another_torch_and_a_release_that_is_gone(lab: Lab) -> None:
+    lab.plan("pass-0")
+    assert lab.run("-n", "1").code == 0
+    folder = lab.folders()[0]
+    header = json.loads(folder.header.read_text())
+    prints = header["fingerprint"]
+    for changed, told in (
+        ({"fingerprint": {**prints, "torch": "0.4.1"}}, f"its torch was 0.4.1 and is {prints['torch']} now"),
+        ({"release": "fake-0"}, "the earlier run was of release 'fake-0'"),
+    ):
+        folder.header.write_text(json.dumps(header | changed))
+        done = lab.run("--resume", folder.path.name)
+        assert done.code == 2, done.err
+        assert told in done.last
 
 
 def test_resuming_a_complete_run_runs_nothing(lab: Lab) -> None:

@@ -115,6 +115,15 @@ def test_failed_of_runs_again_what_failed_and_nothing_else(lab: Lab) -> None:
     assert not lab.folders()[1].read_header().selection.whole
 
 
+def test_failed_of_a_run_in_which_nothing_failed_is_one_sentence(lab: Lab) -> None:
+    lab.plan(*many("pass", 3), "skip-0")
+    lab.run()
+    done = lab.run("--failed-of", lab.folders()[0].path.name)
+    assert done.code == 2
+    assert "nothing failed in run" in done.last
+    assert len(lab.folders()) == 1
+
+
 @pytest.mark.slow
 def test_failed_of_takes_a_stored_run_whose_folder_is_gone(lab: Lab) -> None:
     lab.plan("pass-0", "fail-0")
