@@ -1,8 +1,9 @@
 """What pages show and JSON says: plain values, outcomes as words, times in UTC, seconds by phase."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Any
 
 from conformance.outcomes import Outcome, TestId
 from conformance.store import AttemptRow, HistoryRow, OutcomeRow, RunRow, Tally
@@ -129,48 +130,40 @@ def words(counts: Mapping[Outcome, int]) -> dict[str, int]:
 def run_of(row: RunRow) -> Run:
     """A stored run."""
     return Run(
-        run=row.uid, target=row.target, release=row.release, simulated=row.simulated, torch=row.torch,
-        profile=row.profile, whole=row.whole, sealed=row.sealed, planned=row.planned, eligible=row.eligible,
-        passed=row.passed, right=row.right, not_run=row.counts.get(Outcome.NOT_RUN, 0), flaky=row.flaky,
-        outcomes=words(row.counts), started=row.started, finished=row.finished, digest=row.digest,
+        run=row.uid, not_run=row.counts.get(Outcome.NOT_RUN, 0), outcomes=words(row.counts),
+        **_alike(row, Run, "run", "not_run", "outcomes"),
     )  # fmt: skip
 
 
 def test_of(number: int, test: TestId) -> Test:
     """A stored test."""
-    return Test(
-        number=number, key=test.key, suite=test.suite, file=test.file, cls=test.cls, name=test.name, op=test.op,
-        variant=test.variant, dtype=test.dtype, kind=test.kind,
-    )  # fmt: skip
+    return Test(number=number, **_alike(test, Test, "number"))
 
 
 def ended_of(row: OutcomeRow) -> Ended:
     """An outcome."""
-    return Ended(
-        test=test_of(row.number, row.id), outcome=row.outcome.word, flaky=row.flaky, attempts=row.attempts,
-        order_dependent=row.order_dependent, leaked=row.leaked, ran_on=row.ran_on, stage=row.stage, rule=row.rule,
-        message=row.message, cause=row.cause, code=row.code, fallback_ops=row.fallback_ops, seconds=row.seconds,
-    )  # fmt: skip
+    return Ended(test=test_of(row.number, row.id), outcome=row.outcome.word, **_alike(row, Ended, "test", "outcome"))
 
 
 def attempt_of(row: AttemptRow) -> Attempt:
     """A kept attempt."""
-    return Attempt(
-        number=row.number, outcome=row.outcome.word, ran_on=row.ran_on, stage=row.stage, rule=row.rule,
-        message=row.message, cause=row.cause, code=row.code, fallback_ops=row.fallback_ops, seconds=row.seconds,
-        detail=row.detail, alone=row.alone,
-    )  # fmt: skip
+    return Attempt(outcome=row.outcome.word, **_alike(row, Attempt, "outcome"))
 
 
 def past_of(rows: Sequence[HistoryRow]) -> list[Past]:
     """A history, newest first; a row whose definition is not the newest one's is marked."""
     return [
         Past(
-            run=run_of(row.run), outcome=row.outcome.word, flaky=row.flaky, rule=row.rule, cause=row.cause,
-            fallback_ops=row.fallback_ops, changed=row.definition != rows[0].definition,
+            run=run_of(row.run), outcome=row.outcome.word, changed=row.definition != rows[0].definition,
+            **_alike(row, Past, "run", "outcome", "changed"),
         )
         for row in rows
     ]  # fmt: skip
+
+
+def _alike(row: object, shape: type, *others: str) -> dict[str, Any]:
+    """What a shape takes over from a stored row under the same name: all of its fields but `others`."""
+    return {each.name: getattr(row, each.name) for each in fields(shape) if each.name not in others}
 
 
 def counted_of(tally: Tally) -> Counted:

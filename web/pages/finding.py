@@ -1,11 +1,26 @@
 """What an address names, or 404 with a sentence about what to do."""
 
-from fastapi import HTTPException
+from fastapi import HTTPException, Request
 
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome
 from conformance.pairs import PairClass
-from conformance.store import Resolved, Store, resolve
+from conformance.store import Resolved, RunRow, Store, resolve
+from web.answers import View, store_of
+
+
+def opened(request: Request, run: str) -> tuple[Store, Resolved]:
+    """The store, and the run that an address names; 404 when there is none."""
+    store = store_of(request)
+    return store, run_named(store, run)
+
+
+def view_of(run: RunRow, title: str, template: str, data: object, **extra: object) -> View:
+    """A page of what one run holds: labelled as it is, kept for ever once the run is sealed."""
+    return View(
+        title=title, template=template, data=data, simulated=run.simulated, extra=extra,
+        digest=run.digest if run.sealed else "",
+    )  # fmt: skip
 
 
 def run_named(store: Store, name: str) -> Resolved:

@@ -11,12 +11,12 @@ from markupsafe import Markup, escape
 from conformance.outcomes import NOT_ELIGIBLE, Outcome
 from conformance.store import Filter, Kind, Matrix, by_outcome, matrix, tally
 from web import text
-from web.answers import View, page, store_of
+from web.answers import View, page
 from web.links import NO_LABEL
 from web.marks import SHORT
 from web.pages.choosing import Words, labelled
 from web.pages.dtypes import dtype_order
-from web.pages.finding import outcome_named, run_named
+from web.pages.finding import opened, outcome_named, view_of
 from web.shapes import Run, run_of, words
 
 router = APIRouter()
@@ -78,8 +78,7 @@ class RunMatrix:
 @page(router, "/runs/{run:path}/matrix")
 def run_matrix(request: Request, run: str, kind: Words = [], q: str = "", show: str = "") -> View:  # noqa: B006
     """Op by dtype; `kind` (repeated) restricts the tests, `q` is part of an op's name, `show` an outcome in a row."""
-    store = store_of(request)
-    found = run_named(store, run)
+    store, found = opened(request, run)
     table = matrix(store, found.run, Filter(parts=labelled({Kind.KIND: kind})))
     order = dtype_order(table.dtypes)
     rows = _rows(table, order, q.casefold(), outcome_named(show) if show else None)
@@ -88,10 +87,7 @@ def run_matrix(request: Request, run: str, kind: Words = [], q: str = "", show: 
         kinds=[each.label or NO_LABEL for each in tally(store, found.run, Kind.KIND)],
         dtypes=[table.dtypes[each] for each in order], ops=len(table.ops), rows=rows,
     )  # fmt: skip
-    return View(
-        title=f"Matrix of {found.run.uid}", template="matrix.html", data=data, simulated=found.run.simulated,
-        extra={"q": q, "show": show, "body": body(data)}, digest=found.run.digest if found.run.sealed else "",
-    )  # fmt: skip
+    return view_of(found.run, f"Matrix of {found.run.uid}", "matrix.html", data, q=q, show=show, body=body(data))
 
 
 def _rows(table: Matrix, order: Sequence[int], wanted: str, show: Outcome | None) -> list[Row]:

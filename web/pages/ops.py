@@ -7,10 +7,10 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, HTTPException, Request
 
 from conformance.store import Filter, Kind, outcome_rows
-from web.answers import View, page, store_of
+from web.answers import View, page
 from web.pages.choosing import Choice, Words, choice, labelled
 from web.pages.dtypes import dtype_order
-from web.pages.finding import run_named
+from web.pages.finding import opened, view_of
 from web.shapes import Ended, Run, ended_of, run_of
 
 router = APIRouter()
@@ -47,8 +47,7 @@ class RunTests:
 @page(router, "/runs/{run:path}/op")
 def one_op(request: Request, run: str, name: str, kind: Words = [], dtype: Words = []) -> View:  # noqa: B006
     """All tests of an op in a run by kind, variant and dtype, with rules and reasons."""
-    store = store_of(request)
-    found = run_named(store, run)
+    store, found = opened(request, run)
     chosen = Filter(parts=labelled({Kind.OP: [name], Kind.KIND: kind, Kind.DTYPE: dtype}))
     rows = outcome_rows(store, found.run, chosen, limit=_TESTS_OF_AN_OP)
     if not rows.total:
@@ -57,10 +56,7 @@ def one_op(request: Request, run: str, name: str, kind: Words = [], dtype: Words
         run=run_of(found.run), remark=found.remark, op=name, kind=kind, dtype=dtype, total=rows.total,
         tests=[ended_of(each) for each in rows.rows],
     )  # fmt: skip
-    return View(
-        title=f"{name} in {found.run.uid}", template="op.html", data=data, simulated=found.run.simulated,
-        extra={"grid": grid(data.tests)}, digest=found.run.digest if found.run.sealed else "",
-    )  # fmt: skip
+    return view_of(found.run, f"{name} in {found.run.uid}", "op.html", data, grid=grid(data.tests))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,14 +97,10 @@ def run_tests(request: Request, run: str, chosen: Annotated[Choice, Depends(choi
 
     `flaky`, `order` and `leaks` leave those that disagreed, depend on the order or left something changed.
     """
-    store = store_of(request)
-    found = run_named(store, run)
+    store, found = opened(request, run)
     rows = outcome_rows(store, found.run, chosen.filter, after=after, limit=_TESTS_A_PAGE)
     data = RunTests(
         run=run_of(found.run), remark=found.remark, total=rows.total,
         tests=[ended_of(each) for each in rows.rows], next=rows.after,
     )  # fmt: skip
-    return View(
-        title=f"Tests of {found.run.uid}", template="tests.html", data=data, simulated=found.run.simulated,
-        extra={"chosen": chosen, "after": after}, digest=found.run.digest if found.run.sealed else "",
-    )  # fmt: skip
+    return view_of(found.run, f"Tests of {found.run.uid}", "tests.html", data, chosen=chosen, after=after)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from conformance.store import Kind, RunRow, Store, list_runs, slowest, tally
 from web.answers import View, page, store_of
 from web.pages.dtypes import dtype_order
-from web.pages.finding import run_named
+from web.pages.finding import opened, run_named, view_of
 from web.shapes import Counted, Ended, Run, counted_of, ended_of, run_of
 
 router = APIRouter()
@@ -64,8 +64,7 @@ def all_runs(request: Request, target: str = "", release: str = "", before: str 
 @page(router, "/runs/{run:path}")
 def one_run(request: Request, run: str) -> View:
     """One run: outcomes with denominators, by suite, kind, dtype, cause and rule, environment, slowest tests."""
-    store = store_of(request)
-    found = run_named(store, run)
+    store, found = opened(request, run)
     row = found.run
     data = OneRun(
         run=run_of(row), remark=found.remark, selection=_selection(row), suites=_counted(store, row, Kind.SUITE),
@@ -74,10 +73,7 @@ def one_run(request: Request, run: str) -> View:
         causes=_most_first(store, row, Kind.CAUSE), slowest=[ended_of(each) for each in slowest(store, row)],
         environment=dict(sorted({**row.fingerprint, **row.environment}.items())),
     )  # fmt: skip
-    return View(
-        title=f"Run {row.uid}", template="run.html", data=data, simulated=row.simulated,
-        digest=row.digest if row.sealed else "",
-    )  # fmt: skip
+    return view_of(row, f"Run {row.uid}", "run.html", data)
 
 
 def _counted(store: Store, row: RunRow, by: Kind) -> list[Counted]:
