@@ -64,7 +64,7 @@ def _judged(trial: Trial, reference: Reference, wrong: list[Difference]) -> Atte
         outputs_on_device=not trial.off_device, computes=True,
     )  # fmt: skip
     outcome, rule = proof.outcome, proof.rule
-    if trial.facts.missing and outcome is Outcome.PASS:
+    if trial.facts.missing and outcome in (Outcome.PASS, Outcome.FALLBACK):
         outcome, rule = Outcome.UNPROVEN, "partial-inputs"
     return replace(ended(trial, outcome, rule, message=_right(trial)), ran_on=proof.ran_on)
 
