@@ -86,9 +86,10 @@ def classes_of(model_type: str) -> tuple[str, ...]:
     return _classes().get(model_type, ())
 
 
+@cache
 def types_of(name: str) -> tuple[str, ...]:
-    """Model types that a class serves; empty for a class that no table of the library names."""
-    return _types().get(name, ())
+    """Model types that a class serves, its own first; empty for a class that no table of the library names."""
+    return tuple(sorted(_types().get(name, ()), key=lambda each: (not exists(name, each), len(each), each)))
 
 
 def exists(name: str, model_type: str) -> bool:

@@ -64,7 +64,7 @@ def _by_type(model: Any) -> bool:
 def _counted(model: Any, given: Given) -> Iterator[tuple[Tower, int, int]]:
     seen: set[str] = set()
     for tower in _TOWERS:
-        method = _method(model, tower.method)
+        method = _method(model, tower)
         token = anywhere(model.config, tower.tokens)
         if method is None or token is None or tower.input not in given or tower.method in seen:
             continue
@@ -73,8 +73,10 @@ def _counted(model: Any, given: Given) -> Iterator[tuple[Tower, int, int]]:
             yield tower, token, _features(method(**_arguments(method, tensors(given))))
 
 
-def _method(model: Any, name: str) -> Any:
-    return next((found for each in model.modules() if (found := getattr(each, name, None)) is not None), None)
+def _method(model: Any, tower: Tower) -> Any:
+    """The method itself, wherever in the model it is: heads have one that only hands its arguments on."""
+    found = (getattr(each, tower.method, None) for each in model.modules())
+    return next((each for each in found if each and tower.input in inspect.signature(each).parameters), None)
 
 
 def _arguments(method: Any, made: Mapping[str, Any]) -> dict[str, Any]:
