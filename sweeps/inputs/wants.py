@@ -104,8 +104,8 @@ class Wants:
         return any(name in self.required or name in self.main for name in names if name in self.parameters)
 
     def has(self, modality: str) -> bool:
-        """Whether the class declares a modality, and this style does not leave it out."""
-        return modality in self.declared and modality not in self.style.without
+        """Whether the class declares a modality, its configuration has the tower, and this style keeps it."""
+        return modality in self.declared and modality not in self.style.without and self.built(modality)
 
     def built(self, modality: str) -> bool:
         """Whether the configuration has the tower for a modality: classes declare those that they can be built with."""
