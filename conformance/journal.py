@@ -7,7 +7,7 @@ what a killed process leaves; it is passed over.
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -101,10 +101,7 @@ def end_record(key: str, number: int, attempt: Attempt, reach: str = "") -> End:
 def _cleaned(source: Source | None) -> Source | None:
     if source is None:
         return None
-    return Source(**{name: clean(getattr(source, name), LONGEST_MESSAGE) for name in _PARTS})
-
-
-_PARTS = ("who", "code", "where", "turned")
+    return Source(**{each.name: clean(getattr(source, each.name), LONGEST_MESSAGE) for each in fields(Source)})
 
 
 def clean(text: str, longest: int) -> str:

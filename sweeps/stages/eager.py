@@ -8,7 +8,6 @@ from torch import Tensor
 
 from conformance import classify
 from conformance.outcomes import Attempt, Outcome, RanOn, Stage
-from conformance.targets.tracked import qualified
 from sweeps.inputs.filling import tensors
 from sweeps.outputs import ALLOWED, Difference, differences
 from sweeps.stages.reference import Reference, UnusableError, climb
@@ -57,10 +56,10 @@ def _judged(trial: Trial, reference: Reference, wrong: list[Difference]) -> Atte
     if wrong:
         attempt = ended(trial, Outcome.FAIL, "assertion", message=_wrong(trial, wrong))
         return replace(
-            attempt, cause=f"models: {wrong[0].name}: {wrong[0].wrong.partition(' ')[0]}", ran_on=_place(trial)
+            attempt, cause=f"models: {wrong[0].name}: {wrong[0].wrong.partition(' ')[0]}", ran_on=trial.seen.ran_on
         )
     proof = classify.of_proof(
-        tracks=trial.device.tracks, executed=trial.executed, fallback=trial.fallback,
+        tracks=trial.device.tracks, executed=trial.seen.executed, fallback=trial.seen.fallback,
         outputs_on_device=not trial.off_device, computes=True,
     )  # fmt: skip
     outcome, rule = proof.outcome, proof.rule
@@ -124,20 +123,13 @@ def failed(trial: Trial, error: Exception) -> Attempt:
     message = f"{verdict.message}; {trial.off_device}" if trial.off_device else verdict.message
     return replace(
         ended(trial, verdict.outcome, verdict.rule, message=message), cause=verdict.cause, code=verdict.code,
-        detail=verdict.detail, ran_on=_place(trial),
+        detail=verdict.detail, ran_on=trial.seen.ran_on,
     )  # fmt: skip
-
-
-def _place(trial: Trial) -> RanOn:
-    """Where a model that was not right ran, as far as was seen."""
-    if trial.fallback:
-        return RanOn.MIXED if trial.executed else RanOn.CPU
-    return RanOn.DEVICE if trial.executed else RanOn.UNKNOWN
 
 
 def ended(trial: Trial, outcome: Outcome, rule: str, message: str = "") -> Attempt:
     """An attempt with what the trial has seen."""
     return Attempt(
         outcome=outcome, rule=rule, ran_on=RanOn.NONE, stage=trial.stage, seconds=trial.phases(), message=message,
-        fallback_ops=tuple(sorted(set(map(qualified, trial.fallback)))), reached=trial.reached(),
+        fallback_ops=trial.seen.fallback_ops, reached=trial.seen.reached,
     )  # fmt: skip

@@ -10,8 +10,9 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from conformance.outcomes import Phase, Reached, Stage
+from conformance.outcomes import Phase, Stage
 from conformance.targets import Device
+from conformance.targets.seen import Seen
 from sweeps.facts import Facts
 from sweeps.outputs import named
 from sweeps.signature import Signature
@@ -36,9 +37,7 @@ class Trial:
     enter: Callable[[Stage], None] = lambda _: None
 
     stage: Stage = Stage.SETUP
-    executed: set[str] = field(default_factory=set)
-    fallback: set[str] = field(default_factory=set)
-    names_ops: bool = False
+    seen: Seen = field(default_factory=Seen)
     off_device: str = ""
 
     @contextmanager
@@ -63,12 +62,6 @@ class Trial:
             found[phase] = found.get(phase, 0.0) + seconds
         return found
 
-    def reached(self) -> Reached | None:
-        """The ops that were taken on the device, where the trackers tell."""
-        if not self.names_ops:
-            return None
-        return Reached(executed=frozenset(self.executed), fallback=frozenset(self.fallback))
-
     def tracked(self, work: Callable[[], Any]) -> Any:
         """What `work` gives, all queued work done, with the ops that it took added to what was seen."""
         self.device.clear()
@@ -80,17 +73,7 @@ class Trial:
             return result
         finally:
             with suppress(Exception):
-                self._see()
-
-    def _see(self) -> None:
-        seen = self.device.reached()
-        if seen is None:
-            self.executed |= self.device.executed_ops()
-            self.fallback |= self.device.fallback_ops()
-            return
-        self.names_ops = True
-        self.executed |= seen.executed
-        self.fallback |= seen.fallback
+                self.seen.read(self.device)
 
     def need_on_device(self, what: str, tensors: Iterator[tuple[str, Tensor]]) -> None:
         """Note the first tensor that is not on the device: parameters and outputs are looked at, nothing is assumed."""

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from conformance import classify, expectations
-from conformance.outcomes import Attempt, Outcome, RanOn, Reached, Stage, TestId
+from conformance.outcomes import Attempt, Outcome, RanOn, Stage, TestId
 from conformance.plan import PlannedTest
 from conformance.suites import Bench
 from conformance.suites.ops import catalogue
@@ -20,7 +20,6 @@ from conformance.suites.ops.kinds import KINDS, Case
 from conformance.suites.ops.quiet import quiet
 from conformance.suites.ops.trial import ReferenceFailedError, Trial
 from conformance.targets import Device
-from conformance.targets.tracked import qualified
 
 
 @cache
@@ -107,7 +106,7 @@ def _right(trial: Trial) -> Attempt:
             trial, Outcome.SKIP_ELIGIBILITY, "ops:no-samples", message="PyTorch makes no sample for this test"
         )
     proof = classify.of_proof(
-        tracks=trial.device.tracks, executed=trial.executed, fallback=trial.fallback,
+        tracks=trial.device.tracks, executed=trial.seen.executed, fallback=trial.seen.fallback,
         outputs_on_device=trial.outputs_on_device, computes=trial.computes,
     )  # fmt: skip
     if trial.compiled_nodes is not None:
@@ -119,28 +118,15 @@ def _failed(trial: Trial, error: Exception) -> Attempt:
     verdict = classify.of_exception(error)
     return replace(
         _ended(trial, verdict.outcome, verdict.rule, message=_located(trial, verdict.message)),
-        cause=verdict.cause, code=verdict.code, detail=verdict.detail, ran_on=_place(trial),
+        cause=verdict.cause, code=verdict.code, detail=verdict.detail, ran_on=trial.seen.ran_on,
     )  # fmt: skip
-
-
-def _place(trial: Trial) -> RanOn:
-    """Where a test that was not right ran, as far as was seen."""
-    if trial.fallback:
-        return RanOn.MIXED if trial.executed else RanOn.CPU
-    return RanOn.DEVICE if trial.executed else RanOn.UNKNOWN
 
 
 def _ended(trial: Trial, outcome: Outcome, rule: str, message: str = "") -> Attempt:
     return Attempt(
         outcome=outcome, rule=rule, ran_on=RanOn.NONE, stage=trial.stage, seconds=dict(trial.seconds),
-        message=message, fallback_ops=tuple(sorted(set(map(qualified, trial.fallback)))), reached=_reached(trial),
+        message=message, fallback_ops=trial.seen.fallback_ops, reached=trial.seen.reached,
     )  # fmt: skip
-
-
-def _reached(trial: Trial) -> Reached | None:
-    if not trial.names_ops:
-        return None
-    return Reached(executed=frozenset(trial.executed), fallback=frozenset(trial.fallback))
 
 
 def _located(trial: Trial, message: str) -> str:

@@ -18,6 +18,7 @@ from conformance.suites.ops.moving import tensors, to_cpu
 from conformance.suites.ops.samples import Call
 from conformance.suites.ops.statistics import compare_distributions, compare_forms
 from conformance.targets import Device
+from conformance.targets.seen import Seen
 
 Thunk = Callable[[], Any]
 
@@ -55,9 +56,7 @@ class Trial:
     stage: Stage = Stage.SETUP
     reached: set[Stage] = field(default_factory=set)
     seconds: dict[str, float] = field(default_factory=dict)
-    executed: set[str] = field(default_factory=set)
-    fallback: set[str] = field(default_factory=set)
-    names_ops: bool = False
+    seen: Seen = field(default_factory=Seen)
     outputs_on_device: bool = True
     computes: bool = False
     made: int = 0
@@ -123,18 +122,7 @@ class Trial:
             return self.timed(phase, self._run, call)
         finally:
             with suppress(Exception):
-                self._see()
-
-    def _see(self) -> None:
-        """Add what the trackers tell, under the names that they give."""
-        seen = self.device.reached()
-        if seen is None:
-            self.executed |= self.device.executed_ops()
-            self.fallback |= self.device.fallback_ops()
-            return
-        self.names_ops = True
-        self.executed |= seen.executed
-        self.fallback |= seen.fallback
+                self.seen.read(self.device)
 
     def _run(self, call: Thunk) -> Any:
         result = call()
@@ -149,7 +137,7 @@ class Trial:
 
     def see_computing(self, call: Call, op: Callable[..., Any]) -> None:
         """When nothing was seen to execute, find out on the CPU whether anything was due."""
-        if not self.executed and not self.fallback and not self.computes:
+        if not self.seen.executed and not self.seen.fallback and not self.computes:
             copy = call.moved("cpu")
             self.computes = computing.computes(lambda: copy.on(op))
 
