@@ -25,7 +25,7 @@ OPS = (
     "add,mul,sum,softmax,cumsum,sin,where,matmul,sub,div,exp,log,tan,cos,gather,scatter,index_select,cat,stack,var,std,"
     "mean,amax,amin,sort,topk,bmm,mm,addmm,flip,roll,tril"
 )
-"""About a thousand tests: a run's fixed cost, some 0.7 CPU seconds for its child processes, is not what is asked about."""
+"""About a thousand tests: a run's fixed cost, 0.7 CPU seconds for child processes, is not what is asked about."""
 
 
 def main() -> int:
