@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from conformance.upstream import choice, manifest
+from conformance.upstream import choice, classes, manifest
 
 CUSTOM: Final = "PYTORCH_TESTING_DEVICE_FOR_CUSTOM"
 """PyTorch's variable: devices of others for which it makes those classes, too, that name devices of its own."""
@@ -52,11 +52,31 @@ def pytest_configure() -> None:
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
-    """Before a file is imported, ask PyTorch to make its classes for the device where the manifest says so."""
+    """Before a file is imported, ask PyTorch to make its classes for the device where the manifest says so.
+
+    That asks for every class of the file. Those for another device alone, which the plan has no place for, are not
+    made: one of them has 45,000 tests.
+    """
     if not isinstance(collector, pytest.Module):
         return
     run = manifest.shipped().runs.get(_below(collector.path))
-    os.environ[CUSTOM] = ",".join(_device_names()) if run is not None and run.custom else _GIVEN
+    custom = run is not None and run.custom
+    os.environ[CUSTOM] = ",".join(_device_names()) if custom else _GIVEN
+    _leave_out(classes.read(_text(collector.path)).for_others(custom=True) if custom else ())
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _leave_out(names: tuple[str, ...]) -> None:
+    """Tell PyTorch's class for devices of others which classes of the next file it is not to make; () for none."""
+    from torch.testing._internal.common_device_type import PrivateUse1TestBase
+
+    PrivateUse1TestBase.test_exclusions = dict.fromkeys(names, "*") or None
 
 
 def _device_names() -> tuple[str, ...]:

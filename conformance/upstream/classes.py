@@ -46,6 +46,11 @@ class Classes:
         told = [name for name, kind in self.hardware.items() if kind == "ACCELERATOR"]
         return tuple(dict.fromkeys(name for name in (*made, *told) if self.hardware.get(name) in (None, "ACCELERATOR")))
 
+    def for_others(self, *, custom: bool) -> tuple[str, ...]:
+        """Classes that are meant for devices of PyTorch's own alone, which need not be made for another one."""
+        mine = set(self.for_device(custom=custom))
+        return tuple(each.name for each in self.made if self.whole and each.name not in mine)
+
     def reasons(self) -> Iterator[tuple[str, str]]:
         """Every class, and what it is made for in words."""
         for each in self.made:

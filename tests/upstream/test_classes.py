@@ -30,6 +30,14 @@ def test_classes_are_taken_as_pytorch_would_make_them_for_a_device_of_ones_own(
     found = classes.read(text)
     assert found.for_device(custom=False) == plain
     assert found.for_device(custom=True) == custom
+    made = {each.name for each in found.made} if found.whole else set()
+    assert set(found.for_others(custom=True)) == made - set(custom)
+
+
+def test_classes_for_another_device_alone_are_told() -> None:
+    calls = (("TestA", "('cpu', 'cuda')"), ("TestB", "'cuda'"))
+    text = PLAIN + "".join(f"instantiate_device_type_tests({name}, globals(), only_for={to})\n" for name, to in calls)
+    assert classes.read(text).for_others(custom=True) == ("TestB",)
 
 
 def test_a_file_that_makes_classes_by_computed_names_is_taken_whole() -> None:

@@ -1,5 +1,6 @@
 """A run over a PyTorch source tree: its files, imports, classes and conftest, the record of it, and resuming."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +89,10 @@ def test_the_files_of_the_profile_are_run_recorded_repeated_alone_and_resumed_on
     assert header.environment["upstream.mismatch"] == ""
     assert header.environment["upstream.files"].startswith("3 test files: 2 run")
     assert str(root) not in str(header.selection)
+
+    # A file named by itself is made for the same devices: the class for CUDA alone is not there either.
+    named = conformance(tmp_path, "run", "--dry-run", "--format", "json", *chosen, "--tests", "functorch/test_ops.py")
+    assert json.loads(named.stdout)["planned"] == 1, named.stderr
 
     alone = conformance(tmp_path, "repro", "test_neg", "--run", str(run.path))
     assert alone.returncode == 0, alone.stderr
