@@ -1,27 +1,29 @@
 """The command that runs one test alone, safe to paste into a shell whatever the test is called."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from conformance.outcomes import TestId
-from conformance.plan import UPSTREAM, Selection
+from conformance.plan import UPSTREAM, Selection, names_test
 
 
-def command(key: str, target: str, release: str, files: Iterable[str] = ()) -> str:
-    """`conformance repro …` for a test of a run; `files` are those that the run was given by path."""
-    words = ["conformance", "repro", key, "--target", target, "--release", release]
-    words += [word for each in files for word in ("--tests", each)]
+def command(key: str, target: str, release: str, places: Sequence[str] = ()) -> str:
+    """`conformance repro …` for a test of a run; `places` are options that say where its file is."""
+    words = ["conformance", "repro", key, "--target", target, "--release", release, *places]
     return " ".join(shell_word(each) for each in words)
 
 
-def files_of(test: TestId, selection: Selection) -> Sequence[str]:
-    """The file that a run was given for a test of suite upstream, else all that might have it; PyTorch's need none."""
+def places_of(test: TestId, selection: Selection, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Where the file of a test of suite upstream was: the tree of a run, else the files that it was given by path."""
     if test.suite != UPSTREAM:
         return ()
+    tree = environment.get("upstream.path", "")
+    if tree and any(names_test(each, test) for each in selection.files):
+        return ("--upstream", tree)
     given = [each.partition("::")[0] for each in selection.tests if each not in selection.files]
     named = [each for each in given if _is_file(each, test.file)]
-    return tuple(dict.fromkeys(named or given))
+    return tuple(word for each in dict.fromkeys(named or given) for word in ("--tests", each))
 
 
 def _is_file(path: str, file: str) -> bool:

@@ -68,10 +68,18 @@ def test_a_test_of_a_file_given_by_path_is_reproduced_with_that_file() -> None:
         suites=("upstream",), tests=("/t/tests/mine/test_a.py", "/t/tests/mine/test_b.py::C", "test_ops.py"),
         files=("test_ops.py",),
     )  # fmt: skip
-    assert reproduce.files_of(test, asked) == ("/t/tests/mine/test_a.py",)
-    assert reproduce.files_of(replace(test, file="other/test_c"), asked) == (
-        "/t/tests/mine/test_a.py", "/t/tests/mine/test_b.py",
+    assert reproduce.places_of(test, asked, {}) == ("--tests", "/t/tests/mine/test_a.py")
+    assert reproduce.places_of(replace(test, file="other/test_c"), asked, {}) == (
+        "--tests", "/t/tests/mine/test_a.py", "--tests", "/t/tests/mine/test_b.py",
     )  # fmt: skip
-    assert reproduce.files_of(replace(test, suite="ops"), asked) == ()
-    said = reproduce.command(test.key, "sim", "sim-1.0", reproduce.files_of(test, asked))
+    assert reproduce.places_of(replace(test, suite="ops"), asked, {}) == ()
+    said = reproduce.command(test.key, "sim", "sim-1.0", reproduce.places_of(test, asked, {}))
     assert shlex.split(said)[-2:] == ["--tests", "/t/tests/mine/test_a.py"]
+
+
+def test_a_test_of_pytorchs_tree_is_reproduced_with_that_tree() -> None:
+    test = TestId(suite="upstream", file="test_ops", cls="TestCommon", name="test_x")
+    asked = Selection(suites=("upstream",), tests=("/t/test_a.py",), files=("test_ops.py::TestCommon",))
+    tree = {"upstream.path": "/src/py torch"}
+    assert reproduce.places_of(test, asked, tree) == ("--upstream", "/src/py torch")
+    assert reproduce.places_of(replace(test, file="test_a"), asked, tree) == ("--tests", "/t/test_a.py")

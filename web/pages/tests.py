@@ -24,7 +24,7 @@ from conformance.store import (
 from web import links
 from web.answers import View, page, store_of
 from web.pages.finding import run_named
-from web.reproduce import command, files_of
+from web.reproduce import command, places_of
 from web.shapes import Attempt, Ended, Past, Run, Test, attempt_of, ended_of, past_of, run_of, test_of
 
 router = APIRouter()
@@ -76,7 +76,7 @@ def one_test(request: Request, number: int, run: str = "") -> View:
         test=test, run=run_of(shown), ended=ended_of(ended),
         attempts=[attempt_of(each) for each in attempts_of(store, shown, number)],
         history=past_of(past[:_RUNS_OF_A_HISTORY]), older=len(past) > _RUNS_OF_A_HISTORY,
-        reproduce=command(row.key, shown.target, shown.release, files_of(row.id, shown.selection)),
+        reproduce=command(row.key, shown.target, shown.release, places_of(row.id, shown.selection, shown.environment)),
         theirs=sides.theirs(ended.source), ours=sides.ours(ended.rule, shown.target),
     )  # fmt: skip
     return View(
