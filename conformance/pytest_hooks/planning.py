@@ -16,8 +16,10 @@ from conformance.provenance import guards
 from conformance.provenance.entries import parameters
 from conformance.provenance.frames import skip_of
 from conformance.provenance.rules import Origin, Skip, explain
-from conformance.pytest_hooks import identity
+from conformance.pytest_hooks import identity, tree_files
 
+LIBRARY: Final = "upstream:library"
+"""Rule of what needs a library that is not installed, in rules.toml."""
 PLANNED: Final = pytest.StashKey[PlannedTest]()
 """The planned test of an item."""
 
@@ -179,12 +181,20 @@ def without_tests(
         if error is not None:
             skip = replace(skip_of(error, identity.tree_of(collector.path)), origin=Origin.MODULE)
         outcome, rule = explain(skip)
-        reason, source = skip.reason, skip.source
+        decided = Decision(outcome=outcome, rule=rule, reason=skip.reason[:1_000], source=skip.source)
     else:
-        outcome, rule, source = Outcome.ERROR, "collection", None
-        real = None if error is None else error.__cause__ or error
-        reason = str(report.longrepr) if real is None else f"{type(real).__name__}: {real}"
-    decided = Decision(outcome=outcome, rule=rule, reason=reason[:1_000], source=source)
+        decided = _not_imported(report, collector, error)
     where = str(collector.path)
     test = identity.module_id(collector.path, classes_of(collector))
     return PlannedTest(id=test, definition="", decided=decided, where=where)
+
+
+def _not_imported(report: pytest.CollectReport, collector: pytest.Collector, error: BaseException | None) -> Decision:
+    """A file that fails at its import is an error, but for a package that it is known to need and that is not here."""
+    real = None if error is None else error.__cause__ or error
+    reason = (str(report.longrepr) if real is None else f"{type(real).__name__}: {real}")[:1_000]
+    if isinstance(real, ModuleNotFoundError) and (real.name or "").partition(".")[0] in tree_files.needs(
+        collector.path
+    ):
+        return Decision(outcome=Outcome.SKIP_ENVIRONMENT, rule=LIBRARY, reason=reason)
+    return Decision(outcome=Outcome.ERROR, rule="collection", reason=reason)

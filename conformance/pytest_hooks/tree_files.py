@@ -40,6 +40,12 @@ def _below(path: Path) -> str:
         return ""
 
 
+def needs(path: Path) -> tuple[str, ...]:
+    """The packages that the manifest says a file of the tree cannot do without."""
+    run = manifest.shipped().runs.get(_below(path))
+    return run.needs if run is not None else ()
+
+
 def pytest_configure() -> None:
     """Let the tree's files import each other and its `tools`; the installed packages come first.
 

@@ -46,6 +46,12 @@ class TestOfCuda(TestCase):
 instantiate_device_type_tests(TestOperators, globals(), only_for=("cpu", "cuda"))
 instantiate_device_type_tests(TestOfCuda, globals(), only_for="cuda")
 """
+_NEEDS = """
+raise ModuleNotFoundError("No module named 'hypothesis'", name="hypothesis")
+class TestNN(TestCase):
+    pass
+instantiate_device_type_tests(TestNN, globals())
+"""
 _FILES = {
     "version.txt": f"{installed().number}a0",
     "pytest.ini": "[pytest]\nxfail_strict = True\njunit_logging_reruns = all\n",
@@ -55,6 +61,7 @@ _FILES = {
     "test/conftest.py": "raise RuntimeError('written for another pytest')\n",
     "test/shared_by_tests.py": "ONE = 1.0\n",
     "test/test_ops.py": _OPS,
+    "test/test_nn.py": _NEEDS,
     "test/functorch/beside.py": "",
     "test/functorch/test_ops.py": _TRANSFORMS,
     "test/test_of_tomorrow.py": "",
@@ -76,18 +83,21 @@ def test_the_files_of_the_profile_are_run_recorded_repeated_alone_and_resumed_on
     chosen = ("--target", "sim", "--release", RELEASE, "--upstream", str(root))
     done = conformance(tmp_path, "run", "--no-ingest", "-n", "1", *chosen)
     assert done.returncode == 0, done.stderr
-    assert "PyTorch's 3 test files: 2 run, 0 left out with a reason, 1 unlisted;" in done.stderr
+    assert "PyTorch's 4 test files: 3 run, 0 left out with a reason, 1 unlisted;" in done.stderr
     run = RunFolder(path=next((tmp_path / "runs").iterdir()))
     header, results = run.read_header(), record.read_results(run)
     assert {each.test.key: each.outcome for each in results} == {
         "upstream::test_ops::TestCommon::test_add": Outcome.PASS,
         "upstream::functorch/test_ops::TestOperators::test_neg": Outcome.PASS,
+        "upstream::test_nn::::<module>": Outcome.SKIP_ENVIRONMENT,
     }
     assert header.selection.whole
-    assert header.selection.files == ("test_ops.py::TestCommon", "functorch/test_ops.py::TestOperators")
+    assert header.selection.files == (
+        "test_ops.py::TestCommon", "functorch/test_ops.py::TestOperators", "test_nn.py::TestNN",
+    )  # fmt: skip
     assert header.environment["upstream.version"] == installed().number
     assert header.environment["upstream.mismatch"] == ""
-    assert header.environment["upstream.files"].startswith("3 test files: 2 run")
+    assert header.environment["upstream.files"].startswith("4 test files: 3 run")
     assert str(root) not in str(header.selection)
 
     # A file named by itself is made for the same devices: the class for CUDA alone is not there either.
