@@ -1,19 +1,17 @@
 """Two stored runs side by side: vectors read, renames applied, selections looked at, rows read where asked for."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance import diff, plan
+from conformance import diff, plan, renaming
 from conformance.diff import Side
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome, TestId
 from conformance.pairs import PairClass
+from conformance.renaming import Renames
 from conformance.store import phrases, readings
 from conformance.store.catalogue import catalogue, numbered_tests
 from conformance.store.phrases import Kind
@@ -58,23 +56,23 @@ class Comparison:
         return diff.blocking(self.classes)
 
 
-def compare(store: Store, a: RunRow, b: RunRow, renames: Mapping[str, str] | None = None) -> Comparison:
+def compare(store: Store, a: RunRow, b: RunRow, renames: Renames | None = None) -> Comparison:
     """Compare two stored runs. Raises UsageError for a simulated one beside a real one."""
     if a.simulated != b.simulated:
         simulated, real = (a, b) if a.simulated else (b, a)
         raise UsageError(
             f"run {simulated.uid} is simulated and run {real.uid} is of real hardware: these are never compared"
         )
-    names = shipped_renames() if renames is None else renames
+    names = renaming.shipped() if renames is None else renames
 
     def make() -> Comparison:
         return _compare(store, a, b, names)
 
-    key = ("comparison", a.number, a.digest, b.number, b.digest, tuple(names.items()))
+    key = ("comparison", a.number, a.digest, b.number, b.digest, names.words)
     return store.cache.get(key, make, lambda each: each.classes.nbytes * 25)
 
 
-def _compare(store: Store, a: RunRow, b: RunRow, renames: Mapping[str, str]) -> Comparison:
+def _compare(store: Store, a: RunRow, b: RunRow, renames: Renames) -> Comparison:
     before, after = _side(store, a), _side(store, b)
     size = max(len(before.status), len(after.status))
     before, after = before.extended(size), after.extended(size)
@@ -104,29 +102,33 @@ def _probed(store: Store, run: RunRow, size: int) -> NDArray[np.bool_]:
     return np.pad(column, (0, size - len(column)))
 
 
-@cache
-def shipped_renames() -> Mapping[str, str]:
-    """The alias map: old identity to new one. Raises UsageError when it is broken."""
-    source = resources.files("conformance").joinpath("renames.toml")
-    renames = tomllib.loads(source.read_text(encoding="utf-8")).get("renames", {})
-    if len(set(renames.values())) != len(renames):
-        raise UsageError("conformance/renames.toml maps two old identities to one new one: each may appear once")
-    return {str(old): str(new) for old, new in renames.items()}
-
-
-def _moves(store: Store, renames: Mapping[str, str], a: Side, b: Side) -> dict[int, int]:
+def _moves(store: Store, renames: Renames, a: Side, b: Side) -> dict[int, int]:
     """Old number to new one, for renames of a test that only a has to one that only b has."""
-    if not renames:
+    keys = dict(renames.tests)
+    if renames.wide:
+        keys |= _wide(store, renames, np.flatnonzero((a.status != 0) & (b.status == 0)))
+    if not keys:
         return {}
-    wanted = {phrases.digest(key): key for pair in renames.items() for key in pair}
+    wanted = {phrases.digest(key): key for pair in keys.items() for key in pair}
     rows = store.rows("SELECT id, digest FROM test WHERE digest = ANY(:wanted)", wanted=list(wanted))
     numbers = {wanted[bytes(row["digest"])]: int(row["id"]) for row in rows if row["id"] < len(a.status)}
-    pairs = [(numbers[old], numbers[new]) for old, new in renames.items() if old in numbers and new in numbers]
+    pairs = [(numbers[old], numbers[new]) for old, new in keys.items() if old in numbers and new in numbers]
     return {
         old: new
         for old, new in pairs
         if a.status[old] and not b.status[old] and b.status[new] and not a.status[new]
     }  # fmt: skip
+
+
+def _wide(store: Store, renames: Renames, gone: NDArray[np.intp]) -> dict[str, str]:
+    """Old key to new one for tests that are gone and whose op, class or file was renamed."""
+    known = catalogue(store)
+    files = {*renames.files, *(each.partition("::")[0] for each in renames.classes)}
+    ops = {name for each in renames.ops for name in (each, each.rpartition(".")[0])}
+    near = np.isin(known.codes[Kind.FILE][gone], [known.code(Kind.FILE, each) for each in files])
+    near |= np.isin(known.codes[Kind.OP][gone], [known.code(Kind.OP, each) for each in ops if each])
+    tests = [row.id for row in numbered_tests(store, gone[near].tolist()).values()]
+    return {test.key: renames.renamed(test) for test in tests if renames.concerns(test)}
 
 
 def _relations(store: Store, a: Side, b: Side) -> dict[tuple[int, int], diff.Relation]:

@@ -9,11 +9,12 @@ from conformance.errors import UsageError
 from conformance.outcomes import Outcome
 from conformance.pairs import PairClass
 from conformance.plan import Decision, Selection
+from conformance.renaming import Renames
 from conformance.store import Comparison, Store, compare, diff_rows, ingest, named_groups, resolve
 from tests.runs import Made, attempt, identity, make_run
 
 
-def compared(store: Store, a: Path, b: Path, renames: dict[str, str] | None = None) -> Comparison:
+def compared(store: Store, a: Path, b: Path, renames: Renames | None = None) -> Comparison:
     for each in (a, b):
         ingest(store, each)
     return compare(store, *(resolve(store, each.name).run for each in (a, b)), renames)
@@ -81,7 +82,8 @@ def test_groups_name_the_cause_and_can_be_listed(store: Store, tmp_path: Path) -
 
 
 def test_a_rename_is_followed_only_from_what_is_gone_to_what_is_new(store: Store, tmp_path: Path) -> None:
-    renames = {identity(old).key: identity(new).key for old, new in (("old", "new"), ("both", "other"), ("x", "y"))}
+    pairs = (("old", "new"), ("both", "other"), ("x", "y"))
+    renames = Renames(tests={identity(old).key: identity(new).key for old, new in pairs})
     a = make_run(tmp_path / "a", {"old": Outcome.PASS, "both": Outcome.PASS, "other": Outcome.PASS})
     b = make_run(tmp_path / "b", {"new": Outcome.FAIL, "other": Outcome.PASS, "x": Outcome.PASS})
     found = compared(store, a, b, renames)
@@ -89,6 +91,20 @@ def test_a_rename_is_followed_only_from_what_is_gone_to_what_is_new(store: Store
         "new": PairClass.REGRESSED, "both": PairClass.REMOVED, "other": PairClass.SAME, "x": PairClass.ADDED,
     }  # fmt: skip
     assert sum(found.counts.values()) == 4
+
+
+def test_an_op_that_was_renamed_takes_all_its_tests_along(store: Store, tmp_path: Path) -> None:
+    dtypes = ("float32", "int64")
+    before: dict[str, Made] = {f"forward.old_name.{each}": Outcome.PASS for each in dtypes}
+    after: dict[str, Made] = {f"forward.name.{each}": Outcome.PASS for each in dtypes}
+    a = make_run(tmp_path / "a", before | {"forward.gone.int64": Outcome.PASS})
+    found = compared(store, a, make_run(tmp_path / "b", after), Renames(ops={"old_name": "name"}))
+    assert classes(store, found) == {
+        "forward.name.float32": PairClass.SAME, "forward.name.int64": PairClass.SAME,
+        "forward.gone.int64": PairClass.REMOVED,
+    }  # fmt: skip
+    rows = diff_rows(store, found, tuple(PairClass), limit=10).rows
+    assert {each.renamed_from for each in rows} == {"", *(f"s::f.py::C::{each}" for each in before)}
 
 
 def test_a_test_outside_the_other_selection_was_not_run_there_and_never_counts_as_gone(
