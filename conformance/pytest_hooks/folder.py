@@ -15,6 +15,7 @@ from conformance import expectations, plan, record, settings
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome
 from conformance.plan import PlannedTest, RunHeader, Selection
+from conformance.pytest_hooks import tree_files
 from conformance.pytest_hooks.activation import Chosen
 from conformance.pytest_hooks.identity import SUITE
 from conformance.record import RunFolder
@@ -62,14 +63,14 @@ class Run:
         """Write plan and header. Raises UsageError when two tests have one identity."""
         keys = tuple(each.key for each in collected.tests) if collected.part else ()
         prints = {"torch": version("torch"), "target": self.chosen.target.name, "release": self.chosen.release}
-        told = expectations.Chosen.of_environment().digest()
+        told, places = expectations.Chosen.of_environment().digest(), {Path(each.where) for each in collected.tests}
         header = RunHeader(
             run=self.name, target=self.chosen.target.name, release=self.chosen.release,
             simulated=self.chosen.target.simulated,
             selection=Selection(suites=(SUITE,), tests=tuple(files), keys=keys),
             plan_digest=plan.digest(collected.tests), planned=len(collected.tests), started=self.started,
             fingerprint={**prints, "expectation files": told},
-            environment=collected.environment, supervised=False,
+            environment=collected.environment | tree_files.facts(places), supervised=False,
         )  # fmt: skip
         self.folder.create(header, collected.tests)
 

@@ -11,7 +11,8 @@ from typing import Final
 
 import pytest
 
-from conformance.upstream import choice, classes, manifest
+from conformance.errors import UsageError
+from conformance.upstream import choice, classes, installed, manifest, tree
 
 CUSTOM: Final = "PYTORCH_TESTING_DEVICE_FOR_CUSTOM"
 """PyTorch's variable: devices of others for which it makes those classes, too, that name devices of its own."""
@@ -44,6 +45,16 @@ def needs(path: Path) -> tuple[str, ...]:
     """The packages that the manifest says a file of the tree cannot do without."""
     run = manifest.shipped().runs.get(_below(path))
     return run.needs if run is not None else ()
+
+
+def facts(paths: Iterable[Path]) -> dict[str, str]:
+    """What a run records of the tree, when it has a file of it."""
+    if not any(map(_below, paths)):
+        return {}
+    try:
+        return tree.read(Path(os.environ[choice.ROOT])).facts(installed())
+    except UsageError as error:
+        return {"upstream.path": os.environ[choice.ROOT], "upstream.changed": f"unknown: {error}"}
 
 
 def pytest_configure() -> None:

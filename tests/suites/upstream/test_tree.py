@@ -11,7 +11,7 @@ from conformance import record
 from conformance.outcomes import Outcome
 from conformance.record import RunFolder
 from conformance.upstream import installed
-from tests.plugin.sessions import RELEASE, environment
+from tests.plugin.sessions import RELEASE, command_line, environment
 from tests.upstream.trees import folder
 
 _HEAD = """
@@ -112,3 +112,19 @@ def test_the_files_of_the_profile_are_run_recorded_repeated_alone_and_resumed_on
     changed = conformance(tmp_path, "run", "--no-ingest", "--resume", header.run)
     assert changed.returncode == 2
     assert "cannot be resumed: its upstream tree was" in changed.stderr
+
+
+@pytest.mark.slow
+def test_a_plain_session_records_the_tree_that_its_file_is_of(tmp_path: Path) -> None:
+    root = folder(tmp_path / "tree", _FILES)
+    asked = ("-p", "conformance.pytest_hooks.tree_files", "--noconftest", "--conformance-run", str(tmp_path / "run"))
+    done = subprocess.run(
+        [*command_line(*asked), "-n", "2", str(root / "test" / "test_ops.py")],
+        capture_output=True, text=True, check=False, timeout=300,
+        env={**environment(tmp_path), "CONFORMANCE_UPSTREAM": str(root)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    told = RunFolder(path=tmp_path / "run").read_header().environment
+    assert (told["upstream.path"], told["upstream.version"], told["upstream.mismatch"]) == (
+        str(root), installed().number, "",
+    )  # fmt: skip
