@@ -13,6 +13,7 @@ from conformance.outcomes import Outcome, Source, TestId
 UPSTREAM: Final = "upstream"
 """The suite whose tests are in files that can be named."""
 MODELS: Final = "models"
+FLEX: Final = "flex_attention"
 INVALID_MODEL: Final = "invalid"
 """Kind of a planned test that says why models of a catalogue have no signature."""
 DEFAULT_MODES: Final = ("eager",)
@@ -72,7 +73,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `suites` are names; `ops` and `tests` empty mean all; `profile` is default or full; `shard` is "3/8" or "".
     `files` is what all, or `tests`, came to in a PyTorch source tree: files and folders below its `test`, or one class
     as `test_nn.py::TestNNDeviceType`; empty without a tree. `catalogue`, `modes` and `dtypes` are for suite models: a
-    file or folder, "" for the shipped one; empty means DEFAULT_MODES and DEFAULT_DTYPES.
+    file or folder, "" for the shipped one; empty means DEFAULT_MODES and DEFAULT_DTYPES. `extend_flex_devices` is for
+    suite flex_attention: its tests are defined otherwise with it, so that runs with and without it are not compared.
     """
 
     suites: tuple[str, ...]
@@ -85,6 +87,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     catalogue: str = ""
     modes: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
+    extend_flex_devices: bool = False
 
     @property
     def whole(self) -> bool:

@@ -28,7 +28,7 @@ _SHOWN = 5
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wanted:
     """The test and what it is to be run on; `tests` are the files of suite upstream, `tree` is where PyTorch's
-    are, `catalogue` is the one of suite models."""
+    are, `catalogue` is the one of suite models, `extend` is for suite flex_attention."""
 
     key: str
     target: str
@@ -36,6 +36,7 @@ class Wanted:
     tests: tuple[str, ...] = ()
     tree: str = ""
     catalogue: str = ""
+    extend: bool = False
 
 
 @click.command()
@@ -46,10 +47,11 @@ class Wanted:
 @click.option("--sample", type=click.IntRange(0), metavar="N", help="Only this sample input, as a failure names it.")
 @click.option("--tests", multiple=True, metavar="PATH", help="The file that has it.  [default: the run's]")
 @click.option("--upstream", metavar="PATH", help="The PyTorch source tree that has it.  [default: the run's]")
+@click.option("--extend-flex-devices", is_flag=True, help="Let FlexAttention take the device.  [default: the run's]")
 @click.option("--timeout", type=click.FloatRange(0.1), default=Limits().test, show_default=True,
               help="Seconds it may take, compilation not counted.")  # fmt: skip
 def repro(test: str, run: str | None, target: str | None, release: str | None, sample: int | None,
-          tests: tuple[str, ...], upstream: str | None, timeout: float) -> int:  # fmt: skip
+          tests: tuple[str, ...], upstream: str | None, extend_flex_devices: bool, timeout: float) -> int:  # fmt: skip
     """Print the command that runs one test alone, run it, and show what it came to.
 
     TEST is an identity, or the end of one, or any part that only one test of the run has.
@@ -58,7 +60,9 @@ def repro(test: str, run: str | None, target: str | None, release: str | None, s
     """
     known = settings.load()
     wanted = _wanted(known, test, run, target, release)
-    wanted = replace(wanted, tests=tests or wanted.tests, tree=upstream or wanted.tree)
+    wanted = replace(
+        wanted, tests=tests or wanted.tests, tree=upstream or wanted.tree, extend=extend_flex_devices or wanted.extend
+    )
     request = _request(known, wanted, sample, timeout)
     screen.remark(_command(wanted, request))
     with listening() as stopped, tempfile.TemporaryDirectory(prefix="conformance-") as path:
@@ -81,7 +85,7 @@ def _wanted(known: Settings, test: str, run: str | None, target: str | None, rel
     tests, tree = _place(header, key)
     return Wanted(
         key=key, target=target or header.target, release=release or (header.release if same else None), tests=tests,
-        tree=tree, catalogue=header.selection.catalogue,
+        tree=tree, catalogue=header.selection.catalogue, extend=header.selection.extend_flex_devices,
     )  # fmt: skip
 
 
@@ -122,8 +126,9 @@ def _request(known: Settings, wanted: Wanted, sample: int | None, timeout: float
         )
     files = (f"{file}.py",) if suite == plan.UPSTREAM and not wanted.tests else ()
     selection = Selection(
-        suites=(suite,), profile="full", tests=wanted.tests, keys=(wanted.key,), files=files, catalogue=wanted.catalogue
-    )
+        suites=(suite,), profile="full", tests=wanted.tests, keys=(wanted.key,), files=files,
+        catalogue=wanted.catalogue, extend_flex_devices=wanted.extend,
+    )  # fmt: skip
     # Whatever version the run allowed: nothing is recorded here, and a remark tells of it.
     wish = TreeWish(cache=known.cache, path=wanted.tree or None, allowed=True)
     selection, used = wish.apply(selection)
@@ -139,7 +144,8 @@ def _command(wanted: Wanted, request: Request) -> str:
     tests = [part for each in wanted.tests for part in ("--tests", each)]
     tree = ("--upstream", wanted.tree) if wanted.tree else ()
     command = ["conformance", "repro", wanted.key, "--target", wanted.target, "--release", request.release]
-    return screen.safe(shlex.join([*command, *sample, *tests, *tree]))
+    extended = ("--extend-flex-devices",) if wanted.extend else ()
+    return screen.safe(shlex.join([*command, *sample, *tests, *tree, *extended]))
 
 
 def _show(result: Result) -> None:

@@ -22,7 +22,12 @@ from conformance.supervision.watch import Limits
 @click.option(
     "--release", metavar="R", help="Release of the backend, on target sim a simulated one.  [default: newest]"
 )
-@click.option("--suite", multiple=True, metavar="S", help="ops, upstream, models or all; with commas.  [default: ops]")
+@click.option(
+    "--suite",
+    multiple=True,
+    metavar="S",
+    help="ops, upstream, models, flex_attention or all; with commas.  [default: ops]",
+)
 @click.option("--ops", multiple=True, metavar="OPS", help="Only these operators, as add,softmax.")
 @click.option("--tests", multiple=True, metavar="PATH", help="Test file or folder; test_ops.py is PyTorch's.")
 @click.option("--profile", type=click.Choice(["default", "full"]), help="Chosen dtypes, or all.  [default: default]")
@@ -41,6 +46,7 @@ from conformance.supervision.watch import Limits
 @click.option("--catalogue", metavar="PATH", help="Models of suite models: JSONL, a folder or one config.json.")
 @click.option("--mode", multiple=True, metavar="M", help="How suite models runs them.  [default: eager]")
 @click.option("--dtype", multiple=True, metavar="D", help="Dtypes of suite models.  [default: float32]")
+@click.option("--extend-flex-devices", is_flag=True, help="Let FlexAttention take the device, in suite flex_attention.")
 @click.option("--upstream", metavar="PATH", help="PyTorch source tree to take test files from.  [default: fetched]")
 @click.option("--allow-upstream-mismatch", is_flag=True, help="Run the tests of one PyTorch version on another.")
 @click.option("--isolate", type=click.Choice(["suspects", "all"]), is_flag=False, flag_value="suspects",

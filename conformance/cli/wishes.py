@@ -12,7 +12,7 @@ from conformance.cli.trees import TreeWish
 from conformance.errors import UsageError
 from conformance.expectations import Chosen, today
 from conformance.outcomes import Outcome
-from conformance.plan import MODELS, UPSTREAM, Selection
+from conformance.plan import FLEX, MODELS, UPSTREAM, Selection
 from conformance.record import RunFolder
 from conformance.settings import Settings
 from conformance.supervision import environment, leases
@@ -20,7 +20,7 @@ from conformance.supervision.isolating import Isolate
 from conformance.supervision.running import Request, request_of
 from conformance.supervision.watch import Limits
 
-_FIXED = ("target", "release", "suite", "ops", "tests", "profile", "catalogue", "mode", "dtype")
+_FIXED = ("target", "release", "suite", "ops", "tests", "profile", "catalogue", "mode", "dtype", "extend_flex_devices")
 _TOLD = ("expectations", "probe_coverage")
 _LISTS = ("suite", "ops", "mode", "dtype")
 _WORDS = (
@@ -56,6 +56,7 @@ class Wishes:
     catalogue: str | None
     mode: tuple[str, ...]
     dtype: tuple[str, ...]
+    extend_flex_devices: bool
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Wishes":
@@ -125,13 +126,15 @@ class Wishes:
         return Selection(
             suites=tuple(dict.fromkeys(named)), profile=self.profile or "default", ops=self.ops,
             tests=self.tests, catalogue=str(Path(self.catalogue).absolute()) if self.catalogue else "",
-            modes=self.mode, dtypes=self.dtype,
+            modes=self.mode, dtypes=self.dtype, extend_flex_devices=self.extend_flex_devices,
         )  # fmt: skip
 
     def _implied(self) -> tuple[str, ...]:
         """The suite that is meant where none is named."""
         if self.tests or self.upstream:
             return (UPSTREAM,)
+        if self.extend_flex_devices:
+            return (FLEX,)
         return (MODELS,) if self.catalogue or self.mode or self.dtype else ("ops",)
 
     def _suites(self, name: str, wish: TreeWish) -> tuple[str, ...]:

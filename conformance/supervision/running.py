@@ -213,9 +213,15 @@ def _header(run: str, request: Request, tests: Sequence[PlannedTest], device: di
         },
         environment={
             **environment.describe(), **facts, **request.told.facts(), "workers": str(request.workers),
-            "cache.compile": cache, **(request.upstream.facts() if request.upstream else {}),
+            "cache.compile": cache, **_options(request.selection),
+            **(request.upstream.facts() if request.upstream else {}),
         },
     )  # fmt: skip
+
+
+def _options(selection: Selection) -> dict[str, str]:
+    """What changes the machinery under test, so that a run's environment tells of it too."""
+    return {"option.extend-flex-devices": "on"} if selection.extend_flex_devices else {}
 
 
 def _device_facts(device: dict[str, str]) -> dict[str, str]:
