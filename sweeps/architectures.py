@@ -108,6 +108,18 @@ def for_task(model_type: str, task: str) -> str:
     return next(iter(classes_of(model_type)), "")
 
 
+@cache
+def _causal() -> frozenset[str]:
+    return frozenset(name for names in _tables()["MODEL_FOR_CAUSAL_LM_MAPPING_NAMES"].values() for name in _each(names))
+
+
+def continues_text(name: str, task: str) -> bool:
+    """Whether a model is for text generation: by the task that is told, else by its class, known or not."""
+    if task in ("", "unknown"):
+        return name in _causal() or name.endswith("ForCausalLM")
+    return task == "text-generation"
+
+
 def config_class(model_type: str) -> Any:
     """The configuration class. Imports its module, which has no torch in it."""
     from transformers import CONFIG_MAPPING

@@ -13,35 +13,20 @@ from conformance import expectations
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome, TestId
 from conformance.plan import DEFAULT_DTYPES, DEFAULT_MODES, INVALID_MODEL, MODELS, Decision, PlannedTest, Selection
-from sweeps import catalogue, signature
+from sweeps import architectures, attribution, catalogue, signature
+from sweeps.attribution import Attributed
 from sweeps.catalogue import Entry, Unreadable
 from sweeps.configs import completed
 from sweeps.reduce import TINY, reduce
 from sweeps.resolving import Refusal, Resolved, refusal, resolve
 from sweeps.signature import Signature
 
-MODES: Final = ("eager",)
+MODES: Final = ("eager", "train")
 DTYPES: Final = ("float32", "bfloat16")
 MOST_ARCHITECTURES: Final = 100
 """Architectures of the profile `default`: those whose models are downloaded most."""
 
 SIGNATURES: Final = "signatures.jsonl"
-ATTRIBUTION: Final = "attribution.jsonl"
-
-
-class Attributed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a run's `models/attribution.jsonl`: a model and the signature that stands for it.
-
-    `invalid` is the key of the planned test that says why there is no signature. `origin` as for Signature.
-    """
-
-    id: str
-    signature: str = ""
-    invalid: str = ""
-    architecture: str = ""
-    downloads: int = 0
-    origin: str = ""
-    source: str = ""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -52,25 +37,42 @@ class Gathered:
     invalid: dict[str, PlannedTest] = field(default_factory=dict)
     attributed: list[Attributed] = field(default_factory=list)
     _reduced: dict[bytes, Signature] = field(default_factory=dict)
-    _known: dict[bytes, Signature | PlannedTest] = field(default_factory=dict)
-    _downloads: dict[str, int] = field(default_factory=dict)
+    _known: dict[bytes, Attributed] = field(default_factory=dict)
+    _values: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def take(self, entry: Entry | Unreadable) -> None:
         """Attribute an entry to its signature or to the reason why it has none."""
         if isinstance(entry, Unreadable):
-            refused = Refusal(rule="config-refused", reason=entry.reason)
-            self._attribute(Entry(id=entry.id), self._refused(refused))
+            refused = self._refused(Refusal(rule="config-refused", reason=entry.reason))
+            self.attributed.append(Attributed(id=entry.id, invalid=refused.key))
             return
         print_of = _fingerprint(entry)
-        found = self._known.get(print_of)
-        if found is None:
-            found = self._known[print_of] = self._found(entry)
-        self._attribute(entry, found)
+        known = self._known.get(print_of)
+        if known is None:
+            known = self._known[print_of] = self._found(entry)
+        self.attributed.append(
+            msgspec.structs.replace(known, id=entry.id, downloads=entry.downloads, source=entry.source)
+        )
 
-    def _found(self, entry: Entry) -> Signature | PlannedTest:
+    def _found(self, entry: Entry) -> Attributed:
         resolved = resolve(entry)
         made = self._signed(resolved, entry.id) if isinstance(resolved, Resolved) else resolved
-        return self._refused(made) if isinstance(made, Refusal) else self.signatures.setdefault(made.id, made)
+        if isinstance(made, Refusal):
+            refused = self._refused(made)
+            text = architectures.continues_text(made.architecture, entry.task)
+            told = attribution.label(refused)
+            return Attributed(id="", invalid=refused.key, architecture=told, text_generation=text)
+        assert isinstance(resolved, Resolved)
+        return self._line(self.signatures.setdefault(made.id, made), resolved, entry.task)
+
+    def _line(self, found: Signature, resolved: Resolved, task: str) -> Attributed:
+        if found.id not in self._values:
+            self._values[found.id] = attribution.flat(found.full)
+        own, lacks = attribution.difference(attribution.flat(resolved.full), self._values[found.id])
+        return Attributed(
+            id="", signature=found.id, architecture=found.architecture, origin=resolved.origin, own=own, lacks=lacks,
+            left_out=resolved.left_out, text_generation=architectures.continues_text(found.architecture, task),
+        )  # fmt: skip
 
     def _signed(self, resolved: Resolved, model: str) -> Signature | Refusal:
         """The signature of a configuration; most reduce to one that was seen before."""
@@ -87,18 +89,6 @@ class Gathered:
     def _refused(self, refused: Refusal) -> PlannedTest:
         made = _invalid(refused)
         return self.invalid.setdefault(made.key, made)
-
-    def _attribute(self, entry: Entry, found: Signature | PlannedTest) -> None:
-        if isinstance(found, PlannedTest):
-            line = Attributed(id=entry.id, invalid=found.key, downloads=entry.downloads, source=entry.source)
-        else:
-            line = Attributed(
-                id=entry.id, signature=found.id, architecture=found.architecture, downloads=entry.downloads,
-                origin=found.origin, source=entry.source,
-            )  # fmt: skip
-            if entry.downloads > self._downloads.get(found.id, 0):
-                self._downloads[found.id] = entry.downloads
-        self.attributed.append(line)
 
     def most_downloaded(self, count: int) -> list[Signature]:
         """Of each of the `count` most downloaded architectures the signature with the most downloads."""
@@ -131,7 +121,8 @@ def signature_of(resolved: Resolved, reduced: Mapping[str, Any], model: str) -> 
     digest = signature.digest(architecture, whole)
     return Signature(
         id=signature.short(digest), digest=digest, model_type=architecture.model_type, architecture=architecture.name,
-        reduced=whole, full=resolved.full, model=model, origin=resolved.origin, left_out=resolved.left_out,
+        family=architecture.family, reduced=whole, full=resolved.full, model=model, origin=resolved.origin,
+        left_out=resolved.left_out,
     )  # fmt: skip
 
 
@@ -182,12 +173,10 @@ def gather(path: Path) -> Gathered:
 
 
 def keep(gathered: Gathered, folder: Path) -> None:
-    """Write the signatures and the attribution of every entry."""
+    """Write the signatures, the attribution of every entry, and why some have no signature."""
     folder.mkdir(parents=True, exist_ok=True)
     signature.write(folder / SIGNATURES, gathered.signatures.values())
-    partial, encoder = folder / f"{ATTRIBUTION}.partial", msgspec.json.Encoder()
-    partial.write_bytes(b"".join(encoder.encode(each) + b"\n" for each in gathered.attributed))
-    partial.replace(folder / ATTRIBUTION)
+    attribution.write(folder, gathered.attributed, gathered.invalid.values())
 
 
 def _known(what: str, asked: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:

@@ -21,8 +21,9 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of a run's `models/signatures.jsonl`.
 
     `reduced` is the configuration at the first level of the ladder, of which `id` is a hash; `full` is the complete one
-    of `model`, the most downloaded model that shares it, from which further levels are made. `origin` is `config`,
+    of `model`, the catalogue's first that shares it, from which further levels are made. `origin` is `config`,
     `dims` (synthesised from dimensions) or `defaults` (of the class). `left_out` names fields that are never followed.
+    `family` is that of the class, for who reads the file without the library.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str
     origin: str
     left_out: tuple[str, ...] = ()
+    family: str = ""
 
     @property
     def of(self) -> Architecture:

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.outcomes import Outcome
 from conformance.plan import Selection
-from sweeps import planning, signature
+from sweeps import attribution, planning, signature
 from sweeps.catalogue import Entry
 from sweeps.planning import Gathered
 from sweeps.running import quiet
@@ -134,7 +134,7 @@ def test_every_entry_of_a_catalogue_ends_somewhere(tmp_path: Path) -> None:
     with quiet():
         tests = list(planning.collect(Selection(suites=("models",), catalogue=str(path)), "cpu", "installed", folder))
     keys = {each.key for each in tests}
-    lines = (folder / planning.ATTRIBUTION).read_bytes().splitlines()
+    lines = (folder / attribution.ATTRIBUTION).read_bytes().splitlines()
     assert len(lines) == 4
     (bert,) = signature.read(folder / planning.SIGNATURES)
     assert [each.id.kind for each in tests] == ["eager", "invalid", "invalid"]
