@@ -183,12 +183,27 @@ def _modelled(module: GraphModule, nodes: Sequence[Node], table: Table) -> Metri
     key = _key(module, table)
     kept = neff.folder() / f"{key}.neff.json"
     limits, warm = table.compiler, kept.exists()
-    seconds = limits.seconds_warm if warm else limits.seconds_base + limits.seconds_node * len(nodes)
+    seconds = (
+        limits.seconds_warm if warm else limits.seconds_base + sum(_seconds(module, each, table) for each in nodes)
+    )
     if not warm:
         _keep(kept, {"simulated": True, "release": table.release, "nodes": len(nodes), "seconds": seconds})
     return Metric(
         graph_name=f"graph_{key[:12]}", nodes=len(nodes), lowering=seconds * 0.1, compiling=seconds * 0.9, warm=warm
     )
+
+
+def _seconds(module: GraphModule, node: Node, table: Table) -> float:
+    """What one operation takes to compile; one that is given functions, as FlexAttention, is written out in tiles."""
+    tiled = table.tiled(base_name(node))
+    if tiled is None:
+        return table.compiler.seconds_node
+    queries, keys = (each.meta["val"].shape for each in node.all_input_nodes[:2])
+    tiles = queries[0] * queries[1] * -(-queries[-2] // tiled.tile) * -(-keys[-2] // tiled.tile)
+    given = [getattr(module, str(each.target), None) for each in node.all_input_nodes if each.op == "get_attr"]
+    graphs = [each.graph for each in given if isinstance(each, GraphModule)]
+    inlined = sum(each.op == "call_function" for graph in graphs for each in graph.nodes)
+    return float(tiles * tiled.seconds * (1 + inlined))
 
 
 def _key(module: GraphModule, table: Table) -> str:

@@ -68,6 +68,20 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     releases: tuple[str, ...] = ()
 
 
+class Tiled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Ops that are written out tile by tile, with the functions that they are given.
+
+    An op's first two arguments are queries (batch, heads, queries, width) and keys; its scores are cut into tiles of
+    `tile` by `tile`. Each tile takes `seconds`, and as much again for every operation of the functions.
+    """
+
+    ops: tuple[str, ...]
+    tile: int
+    seconds: float
+    reason: str
+    releases: tuple[str, ...] = ()
+
+
 class Compiler(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The compiler's limits and the model of its time (seconds = base + node × nodes; a warm start costs `warm`)."""
 
@@ -77,6 +91,7 @@ class Compiler(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     seconds_node: float
     seconds_warm: float
     refuse: tuple[Refusal, ...] = ()
+    tiled: tuple[Tiled, ...] = ()
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -116,6 +131,11 @@ class Table:
         """What the compiler of this release refuses."""
         return tuple(each for each in self.compiler.refuse if _holds(each.releases, self.release))
 
+    def tiled(self, op: str) -> Tiled | None:
+        """How the compiler of this release writes out an op, by base name; None for an op that is one operation."""
+        found = (each for each in self.compiler.tiled if op in each.ops and _holds(each.releases, self.release))
+        return next(found, None)
+
 
 def bits(dtypes: tuple[str, ...]) -> int:
     """The bits of some dtypes; of none, all."""
@@ -144,13 +164,19 @@ def read(file: Path) -> File:
         _check(f"entry {number} ({', '.join(entry.ops) or 'every op'}) of the support table {file}", entry, content)
     for number, each in enumerate(content.compiler.refuse, 1):
         _check(f"compiler.refuse {number} ({each.code}) of the support table {file}", each, content)
+    for number, tiled in enumerate(content.compiler.tiled, 1):
+        _check(f"compiler.tiled {number} ({', '.join(tiled.ops)}) of the support table {file}", tiled, content)
+        if tiled.tile < 1:
+            raise UsageError(
+                f"compiler.tiled {number} of the support table {file} has tiles of {tiled.tile}: at least 1"
+            )
     return content
 
 
-def _check(where: str, entry: Entry | Refusal, file: File) -> None:
+def _check(where: str, entry: Entry | Refusal | Tiled, file: File) -> None:
     known = {
         "release": (entry.releases, [each.name for each in file.release]),
-        "dtype": (entry.dtypes, list(DTYPE_BITS)),
+        "dtype": (() if isinstance(entry, Tiled) else entry.dtypes, list(DTYPE_BITS)),
         "mode": ((entry.mode,) if isinstance(entry, Entry) else (), [each.name.lower() for each in Mode]),
     }
     for what, (given, choices) in known.items():

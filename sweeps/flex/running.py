@@ -139,7 +139,8 @@ def _worst(trial: Trial) -> Attempt:
     return Attempt(
         outcome=outcome, rule=worst.rule, ran_on=_ran_on(trial, done),
         stage=trial.stage if outcome in _RIGHT else Stage(worst.stage), seconds=dict(trial.facts.seconds),
-        cause=worst.cause, code=worst.code, detail=worst.detail, fallback_ops=trial.seen.fallback_ops, reached=trial.seen.reached,
+        cause=worst.cause, code=worst.code, detail=worst.detail,
+        fallback_ops=trial.seen.fallback_ops, reached=trial.seen.reached,
         message="\n".join(f"{part.name}: {part.outcome}: {part.message}" for part in done),
     )  # fmt: skip
 

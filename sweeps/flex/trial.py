@@ -131,6 +131,7 @@ class Watched:
             )  # fmt: skip
         limit = self.trial.case.compile_limit
         if self.compile_seconds > limit:
+            self.trial.stage = Stage.COMPILE
             return self._part(
                 Outcome.COMPILE_TIMEOUT, TIMEOUT, self.seen.ran_on, cause="flex_attention: compile limit",
                 message=f"right, but compiling took {self.compile_seconds:.1f} s, more than the case's {limit:g} s",

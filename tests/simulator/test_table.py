@@ -122,6 +122,8 @@ BROKEN = {
     "no reason": ('[[entry]]\nops = ["cos"]\nmode = "native"\nreason = " "', "entry 1 (cos) .* has an empty reason"),
     "wrong type": ('[[entry]]\nops = "cos"\nmode = "native"\nreason = "x"', "entry"),
     "unknown op": (entry("native", ops='["sine"]'), "an entry for 'sine'"),
+    "no tile": ('[[compiler.tiled]]\nops = ["a"]\ntile = 0\nseconds = 1.0\nreason = "x"', "has tiles of 0: at least 1"),
+    "a tile without reason": ('[[compiler.tiled]]\nops = ["a"]\ntile = 1\nseconds = 1.0\nreason = ""', "empty reason"),
 }
 
 
