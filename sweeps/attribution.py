@@ -43,6 +43,7 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rule: str
     reason: str = ""
     model_type: str = ""
+    architecture: str = ""
 
 
 def values(config: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -87,7 +88,7 @@ def _refused(test: PlannedTest) -> Refused:
     made = test.decided
     return Refused(
         key=test.key, outcome=made.outcome.word, rule=made.rule, reason=made.reason,
-        model_type="" if test.id.file == "unknown" else test.id.file,
+        model_type="" if test.id.file == "unknown" else test.id.file, architecture=label(test),
     )  # fmt: skip
 
 

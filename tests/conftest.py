@@ -87,7 +87,9 @@ def shared_url(server: Cluster) -> str:
 def database_url(shared_url: str) -> str:
     """The URL of a migrated, empty database."""
     with psycopg.connect(shared_url, autocommit=True) as connection:
-        connection.execute("TRUNCATE run, vector, side, attempt, inventory, test, phrase, blob RESTART IDENTITY")
+        connection.execute(
+            "TRUNCATE run, vector, side, attempt, inventory, models, test, phrase, blob RESTART IDENTITY"
+        )
     return shared_url
 
 

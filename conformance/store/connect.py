@@ -13,7 +13,7 @@ from conformance.settings import Settings
 from conformance.store import postgres
 from conformance.store.cluster import cluster
 
-HEAD: Final = "0003"
+HEAD: Final = "0004"
 """The schema version that this program reads and writes: the newest module in migrations/versions."""
 
 _GUARDS = "-c statement_timeout=60s -c idle_in_transaction_session_timeout=120s -c timezone=UTC"

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from conformance import attribution
 from conformance.errors import StoreError, UsageError
 from conformance.outcomes import Outcome
 from conformance.record import RunFolder
-from conformance.store import columns, inventories, rows
+from conformance.store import columns, inventories, models, rows
 from conformance.store.columns import Columns, Files, storable
 from conformance.store.numbers import number_tests
 from conformance.store.phrases import Cursor
@@ -72,7 +73,7 @@ def _no_collection() -> Iterator[None]:
 
 def _write(store: Store, read: Columns, files: Files) -> bool:
     """Write everything in one transaction; True when another process has stored the same meanwhile."""
-    taken = inventories.reaching(read, files)
+    taken, modelled = inventories.reaching(read, files), attribution.read(files.folder.path)
     with store.raw() as cursor:
         cursor.execute("SET LOCAL statement_timeout = '10min'")
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -85,6 +86,7 @@ def _write(store: Store, read: Columns, files: Files) -> bool:
         rows.write_vectors(cursor, run, read, rows.coded(texts, numbers), places)
         rows.write_attempts(cursor, run, read.kept, numbers, places)
         inventories.write(cursor, run, read.digest, taken)
+        models.write(cursor, run, read, modelled, places)
     return False
 
 

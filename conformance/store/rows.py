@@ -32,7 +32,7 @@ def replace_run(cursor: Cursor, read: Columns, folder: Path) -> int:
         f"INSERT INTO run ({names}) VALUES ({marks}) ON CONFLICT (uid) DO UPDATE SET {renewed} RETURNING id", values
     ).fetchone()
     assert row is not None
-    for table in ("vector", "side", "attempt", "inventory"):
+    for table in ("vector", "side", "attempt", "inventory", "models"):
         cursor.execute(f"DELETE FROM {table} WHERE run_id = %s", (row[0],))
     return int(row[0])
 

@@ -38,7 +38,7 @@ def test_the_program_names_the_newest_migration_as_its_schema() -> None:
 def test_upgrading_twice_does_nothing_the_second_time(engine: Engine) -> None:
     assert connect.upgrade(engine) == (None, connect.HEAD)
     assert connect.upgrade(engine) == (connect.HEAD, connect.HEAD)
-    assert {"run", "test", "vector", "side", "attempt", "phrase", "blob", "inventory"} < tables(engine)
+    assert {"run", "test", "vector", "side", "attempt", "phrase", "blob", "inventory", "models"} < tables(engine)
 
 
 def test_every_migration_can_be_taken_back(engine: Engine) -> None:
@@ -58,4 +58,10 @@ def test_vectors_are_stored_without_a_second_compression(engine: Engine) -> None
             "SELECT c.relname || '.' || a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid "
             "WHERE attstorage = 'e' AND relkind = 'r' AND relnamespace = 'public'::regnamespace"
         )
-        assert {each[0] for each in rows} == {"vector.status", "side.body", "blob.body", "inventory.reaching"}
+        assert {each[0] for each in rows} == {
+            "vector.status",
+            "side.body",
+            "blob.body",
+            "inventory.reaching",
+            "models.facts",
+        }
