@@ -34,11 +34,10 @@ def diff(a: str, b: str, exit_code: bool, words: str, limit: int, form: str) -> 
     """
     pairs = _pairs(words)
     with store.open_store() as opened:
-        found = [store.resolve(opened, each) for each in (a, b)]
-        for each in found:
-            if each.remark:
-                screen.remark(each.remark)
-        compared = store.compare(opened, found[0].run, found[1].run)
+        before, after = (store.standing(opened, each) for each in (a, b))
+        for each in (*before.remarks, *after.remarks):
+            screen.remark(screen.safe(each))
+        compared = store.compare(opened, before, after)
         _remark_expectations(compared)
         _print(opened, compared, pairs, limit, form)
     return _verdict(compared, exit_code)
@@ -108,11 +107,11 @@ def _csv_cells(row: DiffRow, simulated: bool) -> tuple[object, ...]:
 
 
 def _overview(opened: Store, compared: Comparison) -> None:
-    for name, run in (("A", compared.a), ("B", compared.b)):
-        label = ", simulated" if run.simulated else ""
-        screen.say(
-            f"{name}: {screen.safe(run.release)} on {screen.safe(run.target)}{label}, run {screen.safe(run.uid)}"
-        )
+    for name, runs in zip("AB", compared.runs, strict=True):
+        label = ", simulated" if runs[0].simulated else ""
+        uids = ", ".join(each.uid for each in runs)
+        named = f"{runs[0].release} on {runs[0].target}{label}, run{'s' if len(runs) > 1 else ''} {uids}"
+        screen.say(f"{name}: {screen.safe(named)}")
     total = sum(compared.counts.values())
     screen.say(f"{total:,} tests in either plan, {compared.comparable:,} comparable, {compared.blocking:,} block")
     screen.say()
@@ -147,11 +146,10 @@ def _cells(row: DiffRow) -> tuple[object, ...]:
 
 
 def _verdict(compared: Comparison, exit_code: bool) -> int:
-    for run in (compared.a, compared.b):
-        if not run.sealed:
-            left = run.counts.get(Outcome.NOT_RUN, 0)
-            sentence = f"run {run.uid} is not sealed, {left:,} of its tests have not run: finish it with --resume"
-            return screen.finish(ExitCode.INCOMPLETE, f"{sentence}; {compared.blocking:,} tests block so far")
+    for run in compared.unsealed:
+        left = run.counts.get(Outcome.NOT_RUN, 0)
+        sentence = f"run {run.uid} is not sealed, {left:,} of its tests have not run: finish it with --resume"
+        return screen.finish(ExitCode.INCOMPLETE, f"{sentence}; {compared.blocking:,} tests block so far")
     if not compared.comparable:
         return screen.finish(ExitCode.INCOMPLETE, "no test is comparable: the two runs planned different tests")
     if exit_code and compared.blocking:

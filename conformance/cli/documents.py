@@ -48,7 +48,9 @@ def comparison_of(compared: Comparison, groups: list[NamedGroup]) -> dict[str, A
         for (before, after), number in compared.transitions.items()
     ]
     return {
-        "a": run_of(compared.a), "b": run_of(compared.b), "simulated": compared.a.simulated,
+        "a": run_of(compared.a), "b": run_of(compared.b),
+        "a_runs": [each.uid for each in compared.runs[0]], "b_runs": [each.uid for each in compared.runs[1]],
+        "simulated": compared.a.simulated,
         "tests": sum(compared.counts.values()), "comparable": compared.comparable, "blocking": compared.blocking,
         "renamed": len(compared.renamed),
         "classes": {pair.word: number for pair, number in compared.counts.items()}, "transitions": moves,

@@ -27,6 +27,7 @@ from conformance.store.results import (
     slowest,
 )
 from conformance.store.runs import Resolved, RunRow, find_run, list_runs, resolve
+from conformance.store.standings import Standing, standing
 from conformance.store.store import Store, open_store
 from conformance.store.tallies import Matrix, Tally, by_outcome, matrix, tally
 
@@ -47,6 +48,7 @@ __all__ = [
     "Resolved",
     "RunRow",
     "SideOf",
+    "Standing",
     "Store",
     "Tally",
     "TestRow",
@@ -71,6 +73,7 @@ __all__ = [
     "search_tests",
     "seconds",
     "slowest",
+    "standing",
     "status",
     "tally",
 ]

@@ -1,39 +1,53 @@
-"""Two stored runs side by side: vectors read, renames applied, selections looked at, rows read where asked for."""
+"""Two sides next to each other: vectors combined, renames applied, selections looked at."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance import diff, plan, renaming
+from conformance import diff, renaming
 from conformance.diff import Side
 from conformance.errors import UsageError
-from conformance.outcomes import Outcome, TestId
+from conformance.outcomes import Outcome
 from conformance.pairs import PairClass
 from conformance.renaming import Renames
-from conformance.store import phrases, readings
+from conformance.store import phrases, standings
 from conformance.store.catalogue import catalogue, numbered_tests
 from conformance.store.phrases import Kind
 from conformance.store.results import ops_of
 from conformance.store.runs import RunRow
+from conformance.store.sides import Built, best_of, built, selected
+from conformance.store.standings import Standing
 from conformance.store.store import Store, phrase_bodies
+
+Named: TypeAlias = RunRow | Standing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
     """What became of every test in either plan. `classes[n]` is the PairClass of test n, 0 when neither planned it.
 
-    `reasons` are numbers of phrases; `renamed` maps a test's number to the number it had in run a; `sides` are the
-    vectors that were compared, tests of run a already under their new numbers.
+    `a` and `b` are the newest runs of each side, `runs` all of them, and `picked` says for each side and test which of
+    them it is from (NOBODY: none). `key` is what a cache needs to tell this from another. `reasons` are numbers of phrases; `renamed` maps a test's number to the number it
+    had in run a; `sides` are the vectors that were compared, tests of side a already under their new numbers.
     """
 
+    key: tuple[object, ...]
     a: RunRow
     b: RunRow
+    runs: tuple[tuple[RunRow, ...], tuple[RunRow, ...]]
+    picked: tuple[NDArray[np.int16], NDArray[np.int16]]
     sides: tuple[Side, Side]
     classes: NDArray[np.uint8]
     reasons: NDArray[np.int32]
     renamed: Mapping[int, int]
+
+    @property
+    def unsealed(self) -> list[RunRow]:
+        """The runs with tests that have no outcome."""
+        return [each for side in self.runs for each in side if not each.sealed]
 
     @property
     def counts(self) -> dict[PairClass, int]:
@@ -56,50 +70,57 @@ class Comparison:
         return diff.blocking(self.classes)
 
 
-def compare(store: Store, a: RunRow, b: RunRow, renames: Renames | None = None) -> Comparison:
-    """Compare two stored runs. Raises UsageError for a simulated one beside a real one."""
-    if a.simulated != b.simulated:
-        simulated, real = (a, b) if a.simulated else (b, a)
-        raise UsageError(
-            f"run {simulated.uid} is simulated and run {real.uid} is of real hardware: these are never compared"
-        )
+def compare(store: Store, a: Named | Sequence[Standing], b: Named, renames: Renames | None = None) -> Comparison:
+    """Compare two sides; of several releases as `a`, newest first, each test's best outcome is compared.
+
+    Raises UsageError for a simulated run beside a real one.
+    """
+    before = [_standing(each) for each in ([a] if isinstance(a, RunRow | Standing) else a)]
+    after = _standing(b)
+    _require_alike([run for each in before for run in each.runs], after.runs)
     names = renaming.shipped() if renames is None else renames
 
     def make() -> Comparison:
-        return _compare(store, a, b, names)
+        return _compare(store, before, after, names)
 
-    key = ("comparison", a.number, a.digest, b.number, b.digest, names.words)
+    key = ("comparison", tuple(each.key for each in before), after.key, names.words)
     return store.cache.get(key, make, lambda each: each.classes.nbytes * 25)
 
 
-def _compare(store: Store, a: RunRow, b: RunRow, renames: Renames) -> Comparison:
-    before, after = _side(store, a), _side(store, b)
-    size = max(len(before.status), len(after.status))
-    before, after = before.extended(size), after.extended(size)
-    moved = _moves(store, renames, before, after)
-    before = before.renamed(moved)
-    only_a, only_b = (np.flatnonzero((x.status != 0) & (y.status == 0)) for x, y in ((before, after), (after, before)))
-    probed_a, probed_b = _probed(store, a, size), _probed(store, b, size)
-    probed_a[list(moved.values())] = probed_a[list(moved)]
+def _standing(named: Named) -> Standing:
+    return named if isinstance(named, Standing) else standings.of_run(named)
+
+
+def _require_alike(before: Sequence[RunRow], after: Sequence[RunRow]) -> None:
+    every = [*before, *after]
+    simulated = next((each for each in every if each.simulated), None)
+    real = next((each for each in every if not each.simulated), None)
+    if simulated and real:
+        raise UsageError(
+            f"run {simulated.uid} is simulated and run {real.uid} is of real hardware: these are never compared"
+        )
+
+
+def _compare(store: Store, before: Sequence[Standing], after: Standing, renames: Renames) -> Comparison:
+    found, later = [built(store, each) for each in before], built(store, after)
+    size = max(len(each.picked) for each in (*found, later))
+    later = later.extended(size)
+    earlier = best_of([_renamed(store, renames, each.extended(size), later) for each in found], later.side.definition)
+    a, b = earlier.side, later.side
+    only_a, only_b = (np.flatnonzero((x.status != 0) & (y.status == 0)) for x, y in ((a, b), (b, a)))
     classes = diff.classify(
-        diff.unprobed(before, probed_a, after, probed_b), diff.unprobed(after, probed_b, before, probed_a),
-        selected_a=_selected(store, a, b, only_b, size), selected_b=_selected(store, b, a, only_a, size),
-        relations=_relations(store, before, after),
+        diff.unprobed(a, earlier.probed, b, later.probed), diff.unprobed(b, later.probed, a, earlier.probed),
+        selected_a=selected(store, earlier, later, only_b), selected_b=selected(store, later, earlier, only_a),
+        relations=_relations(store, a, b),
     )  # fmt: skip
     return Comparison(
-        a=a, b=b, sides=(before, after), classes=classes, reasons=diff.reasons(classes, before, after),
-        renamed={new: old for old, new in moved.items()},
+        key=(tuple(each.key for each in before), after.key, renames.words), a=before[0].newest, b=after.newest, runs=(earlier.runs, later.runs), picked=(earlier.picked, later.picked),
+        sides=(a, b), classes=classes, reasons=diff.reasons(classes, a, b), renamed=earlier.renamed,
     )  # fmt: skip
 
 
-def _side(store: Store, run: RunRow) -> Side:
-    numbers = {name: readings.phrase_numbers(store, run, name) for name in ("cause", "fallback", "rule")}
-    return Side(status=readings.status(store, run), definition=readings.definition(store, run), **numbers)
-
-
-def _probed(store: Store, run: RunRow, size: int) -> NDArray[np.bool_]:
-    column = readings.side(store, run, "probed").astype(np.bool_)
-    return np.pad(column, (0, size - len(column)))
+def _renamed(store: Store, renames: Renames, earlier: Built, later: Built) -> Built:
+    return earlier.moved(_moves(store, renames, earlier.side, later.side))
 
 
 def _moves(store: Store, renames: Renames, a: Side, b: Side) -> dict[int, int]:
@@ -136,29 +157,3 @@ def _relations(store: Store, a: Side, b: Side) -> dict[tuple[int, int], diff.Rel
     bodies = phrase_bodies(store, [each for pair in pairs for each in pair])
     sets = {number: frozenset(ops_of(body)) for number, body in bodies.items()}
     return {(first, second): diff.relate(sets[first], sets[second]) for first, second in pairs}
-
-
-def _selected(store: Store, run: RunRow, other: RunRow, alone: NDArray[np.intp], size: int) -> NDArray[np.bool_]:
-    """Whether the tests that only the other run planned (`alone`) lie in this run's selection, shape (size,)."""
-    selected = np.zeros(size, np.bool_)
-    if not len(alone):
-        return selected
-    if run.selection.keys:
-        tests = numbered_tests(store, alone.tolist())
-        selected[alone] = [plan.covers(run.selection, tests[each].id, other.profile) for each in alone.tolist()]
-    else:
-        selected[alone] = _selected_by_parts(store, run, other, alone)
-    return selected
-
-
-def _selected_by_parts(store: Store, run: RunRow, other: RunRow, alone: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """The same by suite, file and op alone, each combination looked at once."""
-    known = catalogue(store)
-    parts = (Kind.SUITE, Kind.FILE, Kind.OP)
-    found, places = np.unique(np.stack([known.codes[each][alone] for each in parts]), axis=1, return_inverse=True)
-    answers = []
-    for codes in found.T.tolist():
-        suite, file, op = (known.labels[each] for each in codes)
-        test = TestId(suite=suite, file=file, cls="", name="", op=op)
-        answers.append(plan.covers(run.selection, test, other.profile))
-    return np.array(answers, np.bool_)[places.reshape(-1)]

@@ -10,11 +10,9 @@ from conformance import diff
 from conformance.diff import Group
 from conformance.outcomes import Outcome, TestId, outcome_of
 from conformance.pairs import PairClass
-from conformance.store import readings
 from conformance.store.catalogue import numbered_tests
 from conformance.store.compare import Comparison
 from conformance.store.results import ops_of, phrases_at
-from conformance.store.runs import RunRow
 from conformance.store.store import Store, phrase_bodies
 
 _SHOWN: Final = ("cause", "rule", "message", "fallback")
@@ -80,8 +78,8 @@ def diff_rows(
 def _rows(store: Store, compared: Comparison, numbers: Sequence[int]) -> list[DiffRow]:
     before = {each: compared.renamed.get(each, each) for each in numbers}
     tests = numbered_tests(store, {*numbers, *before.values()})
-    left = _sides(store, compared.a, list(before.values()))
-    right = _sides(store, compared.b, numbers)
+    left = _sides(store, compared, 0, before)
+    right = _sides(store, compared, 1, {each: each for each in numbers})
     return [
         DiffRow(
             number=each, id=tests[each].id, pair=PairClass(int(compared.classes[each])), a=left[place], b=right[place],
@@ -91,11 +89,16 @@ def _rows(store: Store, compared: Comparison, numbers: Sequence[int]) -> list[Di
     ]  # fmt: skip
 
 
-def _sides(store: Store, run: RunRow, numbers: Sequence[int]) -> list[SideOf]:
-    status = readings.status(store, run)
-    inside = [each for each in numbers if each < len(status)]
-    said = dict(zip(inside, phrases_at(store, run, inside, _SHOWN), strict=True))
-    return [_side_of(int(status[each]) if each < len(status) else 0, said.get(each, {})) for each in numbers]
+def _sides(store: Store, compared: Comparison, place: int, numbers: Mapping[int, int]) -> list[SideOf]:
+    """One side of some tests: numbers as compared, to the numbers that they have in the stored vectors."""
+    status, picked = compared.sides[place].status, compared.picked[place]
+    said = dict[int, Mapping[str, str]]()
+    for which, run in enumerate(compared.runs[place]):
+        mine = [each for each in numbers if picked[each] == which]
+        if mine:
+            texts = phrases_at(store, run, [numbers[each] for each in mine], _SHOWN)
+            said |= dict(zip(mine, texts, strict=True))
+    return [_side_of(int(status[each]), said.get(each, {})) for each in numbers]
 
 
 def _side_of(status: int, said: Mapping[str, str]) -> SideOf:

@@ -18,7 +18,7 @@ from conformance.store import (
 from web.answers import View, page, store_of
 from web.marks import CHANGE, IN_A_BAR
 from web.pages.changes import Changed, changes_after, place_named
-from web.pages.finding import class_named, run_named
+from web.pages.finding import class_named, standing_named
 from web.shapes import Run, run_of
 
 router = APIRouter()
@@ -90,31 +90,33 @@ def two_runs(
     store = store_of(request)
     if not a or not b:
         return _choices(store, a, b)
-    first, second = run_named(store, a), run_named(store, b)
-    compared = compare(store, first.run, second.run)
+    first, second = standing_named(store, a), standing_named(store, b)
+    compared = compare(store, first, second)
     asked = {class_named(each) for each in change} or set(PairClass) - {PairClass.SAME}
     wanted = [each for each in CHANGE if each in asked]
     rows = changes_after(store, compared, wanted, reason, place_named(after), _ROWS_A_PAGE)
     groups = _groups(store, compared)
     data = Diff(
-        a=run_of(first.run), b=run_of(second.run), remarks=[each.remark for each in (first, second) if each.remark],
+        a=run_of(compared.a), b=run_of(compared.b), remarks=[*first.remarks, *second.remarks],
         doubts=_doubts(compared), tests=sum(compared.counts.values()), comparable=compared.comparable,
         blocking=compared.blocking, classes=_classes(compared), groups=groups[:_GROUPS_SHOWN],
         groups_left_out=max(0, len(groups) - _GROUPS_SHOWN), transitions=_transitions(compared),
         shown=[each.word for each in wanted], rows=rows.rows, total=rows.total,
         next=rows.next,
     )  # fmt: skip
-    return _view(data, (a, b), change, reason, after)
+    return _view(data, compared, (a, b), change, reason, after)
 
 
-def _view(data: Diff, names: tuple[str, str], change: Sequence[str], reason: int | None, after: str) -> View:
-    sealed = data.a.sealed and data.b.sealed
+def _view(
+    data: Diff, compared: Comparison, names: tuple[str, str], change: Sequence[str], reason: int | None, after: str
+) -> View:
+    digests = "-".join(run.digest for side in compared.runs for run in side)
     return View(
         title=f"{names[0]} → {names[1]}", template="diff.html", data=data, simulated=data.a.simulated,
         extra={
             "names": names, "change": list(change), "reason": reason, "after": after, "table": _table(data.transitions)
         },
-        digest=f"{data.a.digest}-{data.b.digest}" if sealed else "",
+        digest="" if compared.unsealed else digests,
     )  # fmt: skip
 
 
@@ -128,11 +130,7 @@ def _choices(store: Store, a: str, b: str) -> View:
 
 
 def _doubts(compared: Comparison) -> list[str]:
-    doubts = [
-        f"run {each.uid} is not sealed: some of its tests were not run"
-        for each in (compared.a, compared.b)
-        if not each.sealed
-    ]
+    doubts = [f"run {each.uid} is not sealed: some of its tests were not run" for each in compared.unsealed]
     return doubts if compared.comparable else [*doubts, "no test could be compared"]
 
 
@@ -143,7 +141,7 @@ def _classes(compared: Comparison) -> dict[str, int]:
 
 def _groups(store: Store, compared: Comparison) -> list[Because]:
     """Groups by reason in the order of a page, kept: they are the same on every page of a comparison."""
-    key = ("groups by reason", compared.a.number, compared.a.digest, compared.b.number, compared.b.digest)
+    key = ("groups by reason", compared.key)
     return store.cache.get(key, lambda: _ranked(named_groups(store, compared)), lambda made: 500 * len(made))
 
 

@@ -5,7 +5,7 @@ from fastapi import HTTPException, Request
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome
 from conformance.pairs import PairClass
-from conformance.store import Resolved, RunRow, Store, resolve
+from conformance.store import Resolved, RunRow, Standing, Store, resolve, standing
 from web.answers import View, store_of
 
 
@@ -27,6 +27,14 @@ def run_named(store: Store, name: str) -> Resolved:
     """The run of an id or of a release's name; 404 when there is none."""
     try:
         return resolve(store, name)
+    except UsageError as error:
+        raise HTTPException(404, str(error)) from error
+
+
+def standing_named(store: Store, name: str) -> Standing:
+    """The runs that an id or a release's name stands for in a comparison; 404 when there is none."""
+    try:
+        return standing(store, name)
     except UsageError as error:
         raise HTTPException(404, str(error)) from error
 
