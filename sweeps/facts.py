@@ -9,6 +9,33 @@ import msgspec
 from sweeps.floats import encoded
 from sweeps.inputs.filling import Filling
 from sweeps.outputs import Difference
+from sweeps.stages.losses import Loss
+
+
+class Training(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What mode `train` adds. `cpu` and `device` are the losses of each step, `curve` their relative L2 distance.
+
+    `refused` is what the model said to the first labels, where it did not take any. `gradients` counts those of the
+    first step, `gradient` is the largest distance of one, but for `roundings` of them, which are zero but for rounding;
+    the worst ones are kept in `worst`. `without_gradient` names parameters that get none on either side, `buffers`
+    those that the first step changed on the CPU.
+    """
+
+    optimizer: dict[str, Any]
+    steps: int
+    loss: Loss | None = None
+    refused: str = ""
+    cpu: list[float] = []
+    device: list[float] = []
+    curve: float = 0.0
+    allowed_curve: float = 0.0
+    gradients: int = 0
+    gradient: float = 0.0
+    roundings: int = 0
+    allowed_gradient: float = 0.0
+    worst: list[Difference] = []
+    without_gradient: tuple[str, ...] = ()
+    buffers: tuple[str, ...] = ()
 
 
 class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -17,7 +44,8 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     `level` is the step of the ladder that was built, with its `config` and the `inputs` that it was given; `tried` says
     why earlier steps were left. `missing` are modalities left out because the model `refused` its inputs. `seconds`
     are by stage, `memory` in bytes: of the parameters, and the most that the process held. `ops` are the aten ops of
-    the CPU's run, `discrete` and `constant` what weakens a comparison.
+    the CPU's run, `discrete` and `constant` what weakens a comparison. `untied` are
+    shared parameters that moving took apart and that were put together again. `train` is of that mode.
     """
 
     key: str
@@ -36,6 +64,8 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     constant: tuple[str, ...] = ()
     allowed: float = 0.0
     differences: list[Difference] = []
+    untied: tuple[str, ...] = ()
+    train: Training | None = None
 
 
 def append(folder: Path, facts: Facts) -> None:

@@ -17,10 +17,10 @@ from conformance.suites import Bench
 from sweeps import facts, signature
 from sweeps.facts import Facts
 from sweeps.signature import Signature
-from sweeps.stages import eager
+from sweeps.stages import eager, train
 from sweeps.stages.trial import Trial
 
-_MODES = {"eager": eager.attempt}
+_MODES = {"eager": eager.attempt, "train": train.attempt}
 
 
 def run(tests: Sequence[PlannedTest], bench: Bench) -> None:

@@ -19,7 +19,7 @@ from sweeps.signature import Signature
 
 PHASES: Final = {
     Stage.BUILD: Phase.BUILD, Stage.REFERENCE: Phase.COMPARE, Stage.MOVE: Phase.SETUP, Stage.FORWARD: Phase.EXECUTE,
-    Stage.COMPARE: Phase.COMPARE,
+    Stage.COMPARE: Phase.COMPARE, Stage.BACKWARD: Phase.EXECUTE, Stage.STEP: Phase.EXECUTE,
 }  # fmt: skip
 """The phase of time that a stage belongs to."""
 
@@ -39,6 +39,7 @@ class Trial:
     stage: Stage = Stage.SETUP
     seen: Seen = field(default_factory=Seen)
     off_device: str = ""
+    apart: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def at(self, stage: Stage) -> Iterator[None]:
@@ -54,16 +55,25 @@ class Trial:
             spent[stage] = round(spent.get(stage, 0.0) + perf_counter() - start, 6)
             self.facts.memory["process"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
+    def timed(self, phase: Phase, work: Callable[[], Any]) -> Any:
+        """What the work gives; its time counts for the phase and not for the stage that it is done in."""
+        start = perf_counter()
+        try:
+            return work()
+        finally:
+            self.apart[phase] = self.apart.get(phase, 0.0) + perf_counter() - start
+            self.facts.seconds[self.stage] = self.facts.seconds.get(self.stage, 0.0) - perf_counter() + start
+
     def phases(self) -> dict[str, float]:
         """Seconds by phase."""
-        found: dict[str, float] = {}
+        found: dict[str, float] = dict(self.apart)
         for stage, seconds in self.facts.seconds.items():
             phase = PHASES.get(Stage(stage), Phase.EXECUTE)
             found[phase] = found.get(phase, 0.0) + seconds
         return found
 
     def tracked(self, work: Callable[[], Any]) -> Any:
-        """What `work` gives, all queued work done, with the ops that it took added to what was seen."""
+        """What `work` gives without history, all queued work done, the ops that it took added to what was seen."""
         self.device.clear()
         torch.manual_seed(SEED)
         try:

@@ -1,0 +1,128 @@
+"""The CPU's training: the loss that fits a model, and its first steps; what the device's are compared with."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from conformance.outcomes import Outcome, Stage
+from sweeps.configs import sentence
+from sweeps.inputs.filling import tensors
+from sweeps.outputs import named
+from sweeps.stages import losses
+from sweeps.stages.calm import calm, still
+from sweeps.stages.loop import Loop
+from sweeps.stages.losses import Loss
+from sweeps.stages.reference import Reference, UnusableError
+from sweeps.stages.trial import SEED, Trial, on
+from sweeps.watching import RANDOM, Watched
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Taught:
+    """What the CPU came to: the first step's outputs, gradients and buffers, and the losses of all steps.
+
+    `draws`: training depends on random numbers. `moved` are the buffers that the step changed.
+    """
+
+    loss: Loss
+    answer: dict[str, Tensor]
+    gradients: dict[str, Tensor]
+    buffers: dict[str, Tensor]
+    curve: list[float]
+    draws: bool
+    moved: frozenset[str]
+
+
+def taught(trial: Trial, reference: Reference) -> Taught:
+    """Train on the CPU. Raises UnusableError where a model cannot be trained there."""
+    with trial.at(Stage.REFERENCE):
+        try:
+            return _taught(trial, reference)
+        except UnusableError:
+            raise
+        except Exception as error:
+            raise cannot(f"it cannot be trained on the CPU: {sentence(error)}") from error
+
+
+def cannot(why: str) -> UnusableError:
+    """That a model cannot be trained on any device."""
+    return UnusableError(Outcome.INVALID, "cannot-train", why)
+
+
+def arguments(trial: Trial, reference: Reference, loss: Loss, device: str) -> dict[str, Any]:
+    """What the model is called with in training."""
+    given = {**tensors(reference.inputs.given), **loss.inputs()}
+    return {name: on(each, device, trial.dtype) for name, each in given.items()}
+
+
+def _taught(trial: Trial, reference: Reference) -> Taught:
+    loss, draws = _loss(trial, reference)
+    loop = Loop(
+        model=still(copy.deepcopy(reference.fresh)), arguments=arguments(trial, reference, loss, "cpu"), loss=loss,
+        device="cpu",
+    )  # fmt: skip
+    loop.prepare()
+    before = loop.buffers()
+    loop.forward()
+    loop.backward()
+    answer, gradients, buffers = loop.answer(), loop.gradients(), loop.buffers()
+    if not torch.isfinite(loop.last):
+        raise cannot("its loss is not finite on the CPU")
+    if not gradients:
+        raise cannot("no parameter gets a gradient on the CPU")
+    loop.step()
+    return Taught(
+        loss=loss, answer=answer, gradients=gradients, buffers=buffers, curve=loop.curve(),
+        draws=draws and _varies(loop),
+        moved=frozenset(name for name, each in buffers.items() if not _same(each, before.get(name))),
+    )  # fmt: skip
+
+
+def _loss(trial: Trial, reference: Reference) -> tuple[Loss, bool]:
+    """The first loss that the model gives and that can be differentiated; whether it draws numbers on the way."""
+    refused: Exception | None = None
+    for labels in losses.labels(reference.fresh, reference.inputs.given, reference.answer):
+        loss = Loss(own=True, labels=labels)
+        try:
+            result, draws = _tried(trial, reference, loss)
+        except Exception as error:
+            refused = refused or error
+            continue
+        if losses.own(result) is not None:
+            return loss, draws
+    result, draws = _tried(trial, reference, Loss(own=True))
+    if losses.own(result) is not None:
+        return Loss(own=True), draws
+    if trial.facts.train is not None and refused is not None:
+        trial.facts.train.refused = sentence(refused)
+    return losses.of_outputs(result), draws
+
+
+def _tried(trial: Trial, reference: Reference, loss: Loss) -> tuple[Any, bool]:
+    seen = Watched()
+    with calm(SEED), torch.enable_grad(), seen:
+        result = still(copy.deepcopy(reference.fresh))(**arguments(trial, reference, loss, "cpu"))
+    return result, bool(seen.names & RANDOM)
+
+
+def _varies(loop: Loop) -> bool:
+    """Whether the CPU itself answers otherwise for another seed."""
+    run: Callable[[], Any] = lambda: loop.model(**loop.arguments)  # noqa: E731
+    with torch.no_grad():
+        with calm(SEED):
+            one = _flat(run())
+        with calm(SEED + 1):
+            other = _flat(run())
+    return any(not torch.equal(each, other[name]) for name, each in one.items() if name in other)
+
+
+def _flat(result: Any) -> dict[str, Tensor]:
+    return dict(named(result))
+
+
+def _same(one: Tensor, other: Tensor | None) -> bool:
+    return other is not None and one.shape == other.shape and torch.equal(one, other)
