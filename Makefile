@@ -6,7 +6,10 @@ ifdef TORCH_INDEX
 export TORCH_INDEX
 endif
 
+comma := ,
 option = $(if $($(1)),--$(2) "$($(1))")
+# Ops and test files are of the suites that have them; without either a sweep is of tests and models.
+suites = $(if $(SUITE)$(OPS)$(TESTS),$(call option,SUITE,suite),--suite ops$(comma)models)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup sweep serve upstream test test-all check bench clean
@@ -20,9 +23,9 @@ setup: ## Create .venv with everything in it; nothing is done twice (TORCH_INDEX
 		"as in \`make setup PYTHON=python3.12\` (exit 2: usage)" >&2; exit 2; }
 	@$(PYTHON) conformance/bootstrap.py
 
-sweep: setup ## Run the suites on a target and store the run (TARGET RELEASE SUITE PROFILE OPS TESTS N)
-	@$(BIN)/conformance run --target "$(TARGET)" $(call option,RELEASE,release) $(call option,SUITE,suite) \
-		$(call option,PROFILE,profile) $(call option,OPS,ops) $(call option,TESTS,tests) $(call option,N,workers)
+sweep: setup ## Run tests and models on a target and store the run (TARGET RELEASE SUITE PROFILE OPS TESTS N ARGS)
+	@$(BIN)/conformance run --target "$(TARGET)" $(call option,RELEASE,release) $(suites) \
+		$(call option,PROFILE,profile) $(call option,OPS,ops) $(call option,TESTS,tests) $(call option,N,workers) $(ARGS)
 
 serve: setup ## Open the dashboard on http://127.0.0.1:8000 (HOST PORT)
 	@$(BIN)/conformance serve $(call option,HOST,host) $(call option,PORT,port)

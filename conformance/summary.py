@@ -92,14 +92,18 @@ def json(document: dict[str, Any]) -> str:
     return msgspec.json.encode(document).decode()
 
 
-def group_of(test: PlannedTest) -> str:
-    """The row of a test: its kind, or its suite where tests have no kind."""
-    return test.id.kind or test.id.suite
+def grouped(tests: Iterable[tuple[PlannedTest, Outcome]]) -> dict[str, Counter[Outcome]]:
+    """Outcomes by kind in plan order, or by suite where tests have no kind; by both where there are several suites."""
+    listed = list(tests)
+    several = len({test.id.suite for test, _ in listed}) > 1
+    rows: dict[str, Counter[Outcome]] = {}
+    for test, outcome in listed:
+        kind, suite = test.id.kind, test.id.suite
+        name = f"{suite}: {kind}" if several and kind else kind or suite
+        rows.setdefault(name, Counter())[outcome] += 1
+    return rows
 
 
 def by_kind(results: Iterable[Result]) -> dict[str, Counter[Outcome]]:
-    """Outcomes by kind, in plan order."""
-    rows: dict[str, Counter[Outcome]] = {}
-    for each in results:
-        rows.setdefault(group_of(each.test), Counter())[each.outcome] += 1
-    return rows
+    """What a run's tests ended as, grouped."""
+    return grouped((each.test, each.outcome) for each in results)

@@ -99,10 +99,7 @@ def show_plan(tests: Sequence[PlannedTest], request: Request, form: str) -> None
     if form == "json":
         click.echo(summary.json(_plan_document(tests, request)))
         return
-    rows: dict[str, Counter[Outcome]] = {}
-    for test in tests:
-        outcome = test.decided.outcome if test.decided else Outcome.NOT_RUN
-        rows.setdefault(summary.group_of(test), Counter())[outcome] += 1
+    rows = summary.grouped((test, test.decided.outcome if test.decided else Outcome.NOT_RUN) for test in tests)
     console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 200)
     title = f"plan for {request.target.name} {request.release}; `not run` are the tests that a run would start"
     console.print(table(rows, title))
