@@ -10,7 +10,7 @@ from conformance.cli import documents, screen
 from conformance.errors import ExitCode, UsageError
 from conformance.outcomes import Outcome
 from conformance.pairs import BLOCKING, PairClass
-from conformance.store import Comparison, DiffRow, Store
+from conformance.store import Cause, Comparison, DiffRow, Store
 
 _PAGE: Final = 2_000
 _CSV: Final = (
@@ -24,10 +24,17 @@ _CSV: Final = (
 @click.argument("b")
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a test is of a class that blocks a release.")
 @click.option("--classes", "words", default="", metavar="WORDS", help="List only these, as regressed,fell_back.")
+@click.option(
+    "--tests-of",
+    "cause",
+    default="",
+    metavar="CAUSE",
+    help="Print the tests that this cause blocks, an identity a line, and nothing else.",
+)
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Tests listed in a table.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "ndjson", "csv"]), default="table",
               show_default=True, help="ndjson and csv print every test that is not the same.")  # fmt: skip
-def diff(a: str, b: str, exit_code: bool, words: str, limit: int, form: str) -> int:
+def diff(a: str, b: str, exit_code: bool, words: str, cause: str, limit: int, form: str) -> int:
     """Compare run A with the later run B: run ids, or names of releases.
 
     Example: conformance diff sim-1.0 sim-1.1 --exit-code
@@ -38,9 +45,25 @@ def diff(a: str, b: str, exit_code: bool, words: str, limit: int, form: str) -> 
         for each in (*before.remarks, *after.remarks):
             screen.remark(screen.safe(each))
         compared = store.compare(opened, before, after)
+        if cause:
+            return _replay_list(opened, compared, cause)
         _remark_expectations(compared)
         _print(opened, compared, pairs, limit, form)
     return _verdict(compared, exit_code)
+
+
+def _replay_list(opened: Store, compared: Comparison, name: str) -> int:
+    found = store.cause_named(store.causes(opened, compared, store.blocking_mask(compared)), name)
+    hidden = 0
+    for key in store.keys_of(opened, found.numbers):
+        shown = screen.safe(key)
+        hidden += shown != key
+        screen.say(shown)
+    if hidden:
+        screen.remark(
+            f"{hidden:,} of these names have control characters, shown as escapes: no run finds them by this list"
+        )
+    return screen.finish(ExitCode.FINE, f"{found.tests:,} tests of cause {found.name}")
 
 
 def _remark_expectations(compared: Comparison) -> None:
@@ -69,7 +92,9 @@ def _print(opened: Store, compared: Comparison, pairs: Sequence[PairClass], limi
     simulated = compared.a.simulated
     moved = pairs or tuple(each for each in PairClass if each is not PairClass.SAME)
     if form == "json":
-        screen.say_json(documents.comparison_of(compared, store.named_groups(opened, compared)))
+        screen.say_json(
+            documents.comparison_of(compared, store.named_groups(opened, compared), _causes(opened, compared))
+        )
     elif form == "ndjson":
         screen.say_lines(documents.diff_row_of(each, simulated=simulated) for each in _every(opened, compared, moved))
     elif form == "csv":
@@ -121,11 +146,26 @@ def _overview(opened: Store, compared: Comparison) -> None:
     ]
     screen.say_table(("class", "tests", "of all", ""), rows)
     screen.say()
+    if found := _causes(opened, compared):
+        screen.say(f"{len(found):,} causes, {compared.blocking:,} tests")
+        screen.say_table(("cause", "tests", "classes", "reason", "first test"), [_cause_cells(each) for each in found])
+        screen.say()
     groups = [
         (each.group.pair.word, each.group.count, screen.safe(each.reason, 100), each.example)
         for each in store.named_groups(opened, compared)
+        if each.group.pair not in BLOCKING
     ]
     screen.say_table(("class", "tests", "reason", "first test"), groups)
+
+
+def _causes(opened: Store, compared: Comparison) -> list[Cause]:
+    """The causes of what blocks."""
+    return store.causes(opened, compared, store.blocking_mask(compared))
+
+
+def _cause_cells(each: Cause) -> tuple[object, ...]:
+    classes = ", ".join(f"{pair.word} {number:,}" for pair, number in each.classes.items())
+    return (each.name, each.tests, classes, screen.safe(each.signature, 100), each.example)
 
 
 def _listing(opened: Store, compared: Comparison, pairs: Sequence[PairClass], limit: int) -> None:

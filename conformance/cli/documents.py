@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.outcomes import Outcome
-from conformance.store import Comparison, DiffRow, NamedGroup, OutcomeRow, RunRow, SideOf, Tally
+from conformance.store import Cause, Comparison, DiffRow, NamedGroup, OutcomeRow, RunRow, SideOf, Tally
 
 
 def outcomes(counts: Mapping[Outcome, int]) -> dict[str, int]:
@@ -41,8 +41,16 @@ def outcome_of(row: OutcomeRow, *, simulated: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def comparison_of(compared: Comparison, groups: list[NamedGroup]) -> dict[str, Any]:
-    """A comparison without its rows; `classes` add up to `tests`."""
+def cause_of(each: Cause) -> dict[str, Any]:
+    """Tests that changed for one reason; `classes` add up to `tests`."""
+    return {
+        "cause": each.name, "reason": each.signature, "tests": each.tests,
+        "classes": {pair.word: number for pair, number in each.classes.items()}, "example": each.example,
+    }  # fmt: skip
+
+
+def comparison_of(compared: Comparison, groups: list[NamedGroup], causes: list[Cause]) -> dict[str, Any]:
+    """A comparison without its rows; `classes` add up to `tests`, the tests of the causes to `blocking`."""
     moves = [
         {"from": _word(before), "to": _word(after), "tests": number}
         for (before, after), number in compared.transitions.items()
@@ -54,6 +62,7 @@ def comparison_of(compared: Comparison, groups: list[NamedGroup]) -> dict[str, A
         "tests": sum(compared.counts.values()), "comparable": compared.comparable, "blocking": compared.blocking,
         "renamed": len(compared.renamed),
         "classes": {pair.word: number for pair, number in compared.counts.items()}, "transitions": moves,
+        "causes": [cause_of(each) for each in causes],
         "groups": [
             {"class": each.group.pair.word, "tests": each.group.count, "reason": each.reason, "example": each.example}
             for each in groups

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from conformance import plan
 from conformance.errors import UsageError
 from conformance.outcomes import Outcome, TestId
 from conformance.pairs import SIDE, Side
@@ -43,24 +44,53 @@ def _existing(settings: Settings, run: str) -> RunFolder | None:
     return None
 
 
-def failed(settings: Settings, run: str) -> Chosen:
-    """What to run so that the failures of a run are run again. Raises UsageError when it had none, or is unknown."""
+def failed(settings: Settings, run: str, only: frozenset[str] = frozenset()) -> Chosen:
+    """What to run so that the failures of a run are run again; with `only` its tests of these identities instead.
+
+    Raises UsageError when it had none, lacks one of them, or is unknown.
+    """
     found = _existing(settings, run)
     if found is None:
-        return _failed_in_store(run)
+        return _failed_in_store(run, only)
     header = found.read_header()
-    ids = [each.test.id for each in read_results(found) if each.outcome in RERUN]
+    if only:
+        ids = [each.id for each in plan.read(found.plan) if each.key in only]
+        _require_all(header.run, ids, only)
+    else:
+        ids = [each.test.id for each in read_results(found) if each.outcome in RERUN]
     return header.target, header.release, _again(header.run, header.selection, ids)
 
 
-def _failed_in_store(name: str) -> Chosen:
+def listed(path: Path) -> frozenset[str]:
+    """The identities of a file, one a line. Raises UsageError when it cannot be read or has none."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--only {str(path)!r} cannot be read: {error}") from error
+    found = frozenset(stripped for each in lines if (stripped := each.strip()))
+    if not found:
+        raise UsageError(f"--only {str(path)!r} lists no test: write an identity a line")
+    return found
+
+
+def _require_all(run: str, ids: Sequence[TestId], only: frozenset[str]) -> None:
+    absent = sorted(only - {each.key for each in ids})
+    if absent:
+        raise UsageError(f"{len(absent)} of the listed tests are not in run {run}, as {absent[0]!r}: take them out")
+
+
+def _failed_in_store(name: str, only: frozenset[str]) -> Chosen:
     # Imported late: SQLAlchemy is not needed for a run that is still on the disk.
     from conformance import store
 
     with store.open_store() as opened:
         run = store.resolve(opened, name).run
-        page = store.outcome_rows(opened, run, store.Filter(outcomes=RERUN), limit=max(1, run.planned))
-    return run.target, run.release, _again(run.uid, run.selection, [row.id for row in page.rows])
+        chosen = store.Filter(outcomes=frozenset() if only else RERUN)
+        page = store.outcome_rows(opened, run, chosen, limit=max(1, run.planned))
+    ids = [row.id for row in page.rows if not only or row.key in only]
+    if only:
+        _require_all(run.uid, ids, only)
+    return run.target, run.release, _again(run.uid, run.selection, ids)
 
 
 def _again(run: str, before: Selection, failed: Sequence[TestId]) -> Selection:
@@ -69,7 +99,7 @@ def _again(run: str, before: Selection, failed: Sequence[TestId]) -> Selection:
     return Selection(
         suites=tuple(dict.fromkeys(each.suite for each in failed)), profile=before.profile, tests=before.tests,
         keys=tuple(each.key for each in failed), files=_files(before, failed), catalogue=before.catalogue,
-        extend_flex_devices=before.extend_flex_devices,
+        calls=before.calls,        extend_flex_devices=before.extend_flex_devices,
     )  # fmt: skip
 
 

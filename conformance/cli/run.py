@@ -26,7 +26,7 @@ from conformance.supervision.watch import Limits
     "--suite",
     multiple=True,
     metavar="S",
-    help="ops, upstream, models, flex_attention or all; with commas.  [default: ops]",
+    help="ops, upstream, models, model_ops, flex_attention or all; with commas.  [default: ops]",
 )
 @click.option("--ops", multiple=True, metavar="OPS", help="Only these operators, as add,softmax.")
 @click.option("--tests", multiple=True, metavar="PATH", help="Test file or folder; test_ops.py is PyTorch's.")
@@ -34,6 +34,7 @@ from conformance.supervision.watch import Limits
 @click.option("-n", "--workers", type=click.IntRange(1, 512), help="Children side by side.  [default: one a CPU core]")
 @click.option("--resume", metavar="RUN", help="Go on with a run that was interrupted.")
 @click.option("--failed-of", metavar="RUN", help="Run again what failed in that run.")
+@click.option("--only", metavar="FILE", help="With --failed-of: of that run the tests in this file, one a line.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and write nothing.")
 @click.option("--format", type=click.Choice(["table", "json", "ndjson"]), default="table", show_default=True)
 @click.option("--fail-on", multiple=True, metavar="WORDS", help="Exit 1 when a test ends so, as fail,crash.")
@@ -46,6 +47,7 @@ from conformance.supervision.watch import Limits
 @click.option("--catalogue", metavar="PATH", help="Models of suite models: JSONL, a folder or one config.json.")
 @click.option("--mode", multiple=True, metavar="M", help="How suite models runs them.  [default: eager]")
 @click.option("--dtype", multiple=True, metavar="D", help="Dtypes of suite models.  [default: float32]")
+@click.option("--calls", metavar="RUN", help="Suite model_ops: replay the calls of that run's models.")
 @click.option("--extend-flex-devices", is_flag=True, help="Let FlexAttention take the device, in suite flex_attention.")
 @click.option("--upstream", metavar="PATH", help="PyTorch source tree to take test files from.  [default: fetched]")
 @click.option("--allow-upstream-mismatch", is_flag=True, help="Run the tests of one PyTorch version on another.")

@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from conformance import expectations, suites, targets
 from conformance.cli import earlier, screen, trees
 from conformance.cli.trees import TreeWish
 from conformance.errors import UsageError
 from conformance.expectations import Chosen, today
 from conformance.outcomes import Outcome
-from conformance.plan import FLEX, MODELS, UPSTREAM, Selection
+from conformance.plan import FLEX, MODEL_OPS, MODELS, UPSTREAM, Selection
 from conformance.record import RunFolder
 from conformance.settings import Settings
 from conformance.supervision import environment, leases
@@ -20,12 +22,13 @@ from conformance.supervision.isolating import Isolate
 from conformance.supervision.running import Request, request_of
 from conformance.supervision.watch import Limits
 
-_FIXED = ("target", "release", "suite", "ops", "tests", "profile", "catalogue", "mode", "dtype", "extend_flex_devices")
+_FIXED = ("target", "release", "suite", "ops", "tests", "profile", "catalogue", "mode", "dtype", "extend_flex_devices",
+          "calls")  # fmt: skip
 _TOLD = ("expectations", "probe_coverage")
 _LISTS = ("suite", "ops", "mode", "dtype")
 _WORDS = (
-    "target", "release", "suite", "ops", "tests", "resume", "failed_of", "fail_on", "expectations", "upstream",
-    "catalogue", "mode", "dtype",
+    "target", "release", "suite", "ops", "tests", "resume", "failed_of", "only", "fail_on", "expectations", "upstream",
+    "catalogue", "mode", "dtype", "calls",
 )  # fmt: skip
 
 
@@ -42,6 +45,7 @@ class Wishes:
     workers: int | None
     resume: str | None
     failed_of: str | None
+    only: Path | None
     dry_run: bool
     format: str
     fail_on: tuple[Outcome, ...]
@@ -57,6 +61,7 @@ class Wishes:
     mode: tuple[str, ...]
     dtype: tuple[str, ...]
     extend_flex_devices: bool
+    calls: str | None
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Wishes":
@@ -98,7 +103,12 @@ class Wishes:
             tree = trees.of_run(settings.cache, header.environment, self.upstream)
             return replace(request, upstream=tree, isolate=self.isolate)
         wish = TreeWish(cache=settings.cache, path=self.upstream, allowed=self.allow_upstream_mismatch)
+        if self.only and not self.failed_of:
+            raise UsageError("--only is given without --failed-of: name the run whose tests the file lists")
         request = self._failed(settings, self.failed_of, workers) if self.failed_of else self._new(workers, wish)
+        if self.calls:
+            calls = str(earlier.folder(settings, self.calls).path.absolute())
+            request = replace(request, selection=structs.replace(request.selection, calls=calls))
         selection, used = wish.apply(request.selection)
         return replace(request, selection=selection, upstream=used, isolate=self.isolate)
 
@@ -135,6 +145,8 @@ class Wishes:
             return (UPSTREAM,)
         if self.extend_flex_devices:
             return (FLEX,)
+        if self.calls:
+            return (MODEL_OPS,)
         return (MODELS,) if self.catalogue or self.mode or self.dtype else ("ops",)
 
     def _suites(self, name: str, wish: TreeWish) -> tuple[str, ...]:
@@ -147,7 +159,8 @@ class Wishes:
 
     def _failed(self, settings: Settings, run: str, workers: int) -> Request:
         self._require_nothing_else("failed_of")
-        target, release, selection = earlier.failed(settings, run)
+        only = earlier.listed(self.only) if self.only else frozenset[str]()
+        target, release, selection = earlier.failed(settings, run, only)
         return request_of(target, release, selection, workers, self.limits, self._checked(target, release))
 
     def _require_nothing_else(self, option: str) -> None:
@@ -168,8 +181,9 @@ def _require_value(name: str, given: str | Sequence[str] | None) -> None:
         raise UsageError(f"--{option} is given without a value: write one, or leave --{option} out")
 
 
-def _paths(options: Mapping[str, Any]) -> dict[str, tuple[Path, ...]]:
-    return {"expectations": tuple(map(Path, options["expectations"]))}
+def _paths(options: Mapping[str, Any]) -> dict[str, Any]:
+    only = options["only"]
+    return {"expectations": tuple(map(Path, options["expectations"])), "only": Path(only) if only else None}
 
 
 def split(given: Iterable[str]) -> tuple[str, ...]:

@@ -8,10 +8,21 @@ from conformance.store.catalogue import (
     numbered_tests,
     search_tests,
 )
+from conformance.store.causes import Cause, blocking_mask, cause_named, causes, keys_of
 from conformance.store.compare import Comparison, compare
 from conformance.store.diff_rows import DiffPage, DiffRow, NamedGroup, SideOf, diff_rows, named_groups
 from conformance.store.ingest import Ingested, ingest
 from conformance.store.inventories import find as find_inventory
+from conformance.store.models import (
+    ModelFacts,
+    ModelTable,
+    configs_of,
+    facts_of,
+    has_models,
+    newest_with_models,
+    own_of,
+)
+from conformance.store.models import find as find_models
 from conformance.store.phrases import Kind
 from conformance.store.readings import seconds, status
 from conformance.store.results import (
@@ -34,6 +45,7 @@ from conformance.store.tallies import Matrix, Tally, by_outcome, matrix, tally
 __all__ = [
     "AttemptRow",
     "Catalogue",
+    "Cause",
     "Comparison",
     "DiffPage",
     "DiffRow",
@@ -42,6 +54,8 @@ __all__ = [
     "Ingested",
     "Kind",
     "Matrix",
+    "ModelFacts",
+    "ModelTable",
     "NamedGroup",
     "OutcomePage",
     "OutcomeRow",
@@ -53,21 +67,31 @@ __all__ = [
     "Tally",
     "TestRow",
     "attempts_of",
+    "blocking_mask",
     "by_outcome",
     "catalogue",
+    "cause_named",
+    "causes",
     "compare",
+    "configs_of",
     "diff_rows",
+    "facts_of",
     "find_inventory",
+    "find_models",
     "find_run",
     "find_test",
+    "has_models",
     "history",
     "ingest",
+    "keys_of",
     "list_runs",
     "matrix",
     "named_groups",
+    "newest_with_models",
     "numbered_tests",
     "open_store",
     "outcome_rows",
+    "own_of",
     "resolve",
     "rows_of",
     "search_tests",

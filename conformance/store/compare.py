@@ -30,8 +30,9 @@ class Comparison:
     """What became of every test in either plan. `classes[n]` is the PairClass of test n, 0 when neither planned it.
 
     `a` and `b` are the newest runs of each side, `runs` all of them, and `picked` says for each side and test which of
-    them it is from (NOBODY: none). `key` is what a cache needs to tell this from another. `reasons` are numbers of phrases; `renamed` maps a test's number to the number it
-    had in run a; `sides` are the vectors that were compared, tests of side a already under their new numbers.
+    them it is from (NOBODY: none). `key` is what a cache needs to tell this from another. `reasons` are numbers of
+    phrases; `renamed` maps a test's number to the number it had in run a; `sides` are the vectors that were compared,
+    tests of side a already under their new numbers.
     """
 
     key: tuple[object, ...]
@@ -114,8 +115,9 @@ def _compare(store: Store, before: Sequence[Standing], after: Standing, renames:
         relations=_relations(store, a, b),
     )  # fmt: skip
     return Comparison(
-        key=(tuple(each.key for each in before), after.key, renames.words), a=before[0].newest, b=after.newest, runs=(earlier.runs, later.runs), picked=(earlier.picked, later.picked),
-        sides=(a, b), classes=classes, reasons=diff.reasons(classes, a, b), renamed=earlier.renamed,
+        key=(tuple(each.key for each in before), after.key, renames.words), a=before[0].newest, b=after.newest,
+        runs=(earlier.runs, later.runs), picked=(earlier.picked, later.picked), sides=(a, b), classes=classes,
+        reasons=diff.reasons(classes, a, b), renamed=earlier.renamed,
     )  # fmt: skip
 
 

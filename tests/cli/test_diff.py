@@ -137,3 +137,42 @@ def test_the_database_s_place_is_printed_without_its_password_and_upgraded(
     assert command("db", "start").code == command("db", "stop").code == 2
     monkeypatch.setenv("DATABASE_URL", "postgresql://me:hunter2@h/x")
     assert command("db", "url").out == "postgresql://me:***@h/x\n"
+
+
+def test_tests_that_block_for_one_reason_are_one_cause_with_the_list_of_its_tests(
+    command: Command, store: Store, tmp_path: Path
+) -> None:
+    names = [f"forward.op{number}.float32" for number in range(5)]
+    wrong = [attempt(Outcome.FAIL, cause=f"AssertionError: {number} of {number + 1} differ") for number in range(3)]
+    later = [
+        *wrong,
+        attempt(Outcome.CRASH, cause="process died of SIGSEGV"),
+        attempt(Outcome.SKIP_COVERAGE, rule="c:x"),
+    ]
+    ingest(store, make_run(tmp_path / "a", dict.fromkeys(names, Outcome.PASS)))
+    ingest(store, make_run(tmp_path / "b", dict(zip(names, later, strict=True))))
+    document = json.loads(command("diff", "a", "b", "--format", "json").out)
+    assert [(each["tests"], each["reason"]) for each in document["causes"]] == [
+        (3, "AssertionError: N of N differ"), (1, "c:x"), (1, "process died of SIGSEGV"),
+    ]  # fmt: skip
+    assert sum(each["tests"] for each in document["causes"]) == document["blocking"] == 5
+    assert all(sum(each["classes"].values()) == each["tests"] for each in document["causes"])
+    first = document["causes"][0]["cause"]
+    table = command("diff", "a", "b").out
+    assert "3 causes, 5 tests" in table
+    assert first in table
+    said = command("diff", "a", "b", "--tests-of", first[:6])
+    assert said.out.splitlines() == [f"s::f.py::C::{each}" for each in names[:3]]
+    assert (said.code, "3 tests of cause" in said.err) == (0, True)
+    refused = command("diff", "a", "b", "--tests-of", "nothing")
+    assert (refused.code, refused.out) == (2, "")
+    assert all(each["cause"] in refused.err for each in document["causes"])
+
+
+def test_a_list_of_tests_cannot_take_a_terminal_over(command: Command, store: Store, tmp_path: Path) -> None:
+    ingest(store, make_run(tmp_path / "a", {"x\x1b[2J": Outcome.PASS}))
+    ingest(store, make_run(tmp_path / "b", {"x\x1b[2J": attempt(Outcome.FAIL, cause="c")}))
+    (cause,) = json.loads(command("diff", "a", "b", "--format", "json").out)["causes"]
+    said = command("diff", "a", "b", "--tests-of", cause["cause"])
+    assert "\x1b" not in said.out + said.err
+    assert "1 of these names have control characters" in said.err

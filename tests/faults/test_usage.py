@@ -124,6 +124,22 @@ def test_failed_of_a_run_in_which_nothing_failed_is_one_sentence(lab: Lab) -> No
     assert len(lab.folders()) == 1
 
 
+def test_only_runs_the_tests_of_a_list_whatever_they_came_to_and_refuses_one_that_the_run_lacks(lab: Lab) -> None:
+    lab.plan("pass-0", "fail-0", "skip-0")
+    assert lab.run("-n", "1").code == 0
+    run, file = lab.folders()[0].path.name, lab.path / "list"
+    file.write_text("fake::f::c::pass-0\n\n")
+    assert lab.run("--only", str(file)).code == 2
+    done = lab.run("--failed-of", run, "--only", str(file), "-n", "1")
+    assert done.code == 0, done.err
+    assert lab.outcomes() == {"pass-0": "pass"}
+    file.write_text("fake::f::c::pass-0\nfake::f::c::other\n")
+    refused = lab.run("--failed-of", run, "--only", str(file))
+    assert refused.code == 2
+    assert "1 of the listed tests are not in run" in refused.last
+    assert "fake::f::c::other" in refused.last
+
+
 @pytest.mark.slow
 def test_failed_of_takes_a_stored_run_whose_folder_is_gone(lab: Lab) -> None:
     lab.plan("pass-0", "fail-0")
