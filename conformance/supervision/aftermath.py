@@ -63,6 +63,8 @@ class Aftermath:
         assert slot.watch is not None
         log = slot.child.log_tail(deaths.LONGEST_LOG)
         left = Remains(batch=slot.batch, watch=slot.watch, end=end, kill=slot.kill, log=log, now=now)
+        if slot.asked_to_share:
+            self.queue.learn(left.rest, left.watch.pace(now))
         slot.clear()
         if end.status == ChildExit.DISK:
             raise StoreError("a journal could not be written: is the disk full? make room, then go on with --resume")

@@ -1,11 +1,16 @@
 """What a supervisor asks of a child process, and the numbers with which the child ends."""
 
+import signal
 from collections.abc import Mapping
 from enum import IntEnum
+from typing import Final
 
 import msgspec
 
 from conformance.plan import PlannedTest, Selection
+
+SHARE: Final = signal.SIGUSR1
+"""Asks a child to end after the test that it is in, so that others get the rest of its tests."""
 
 
 class ChildExit(IntEnum):

@@ -41,6 +41,7 @@ class Queue:
         planned = list(tests)
         self._place = {test.key: place for place, test in enumerate(planned)}
         self._seconds = _estimates(planned, durations)
+        self._measured = durations.keys()
         self._workers = workers
         self._alone: deque[PlannedTest] = deque()
         self._later: deque[PlannedTest] = deque()
@@ -91,6 +92,10 @@ class Queue:
             self._files.setdefault(file, deque()).appendleft(test)
             self._left[file] = self._left.get(file, 0.0) + self._seconds[test.key]
             self.seconds += self._seconds[test.key]
+
+    def learn(self, tests: Iterable[PlannedTest], seconds: float) -> None:
+        """What tests are expected to take that were never measured; none of them may wait in the queue."""
+        self._seconds |= {test.key: seconds for test in tests if test.key not in self._measured}
 
     def halve(self, tests: Sequence[PlannedTest]) -> None:
         """Have these tests run as two batches: one of them keeps a child from starting any."""

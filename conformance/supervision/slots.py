@@ -45,6 +45,7 @@ class Slot:
     batch: Batch | None = None
     watch: Watch | None = None
     kill: Kill | None = None
+    asked_to_share: bool = False
     suspect: Suspect | None = None
     tries: int = 0
     spoiled: int = 0
@@ -76,3 +77,4 @@ class Slot:
     def clear(self) -> None:
         """The child has ended and was dealt with."""
         self.child = self.batch = self.watch = self.kill = None
+        self.asked_to_share = False

@@ -10,6 +10,7 @@ from conformance.engines import Engine
 from conformance.errors import IncompleteError
 from conformance.journal import End
 from conformance.outcomes import Outcome
+from conformance.supervision import sharing
 from conformance.supervision.aftermath import Aftermath
 from conformance.supervision.isolating import Isolation
 from conformance.supervision.jobs import ChildExit, Place
@@ -69,6 +70,7 @@ class Supervisor:
             self.supplies.sources.require_unchanged(now)
             for slot in self.slots:
                 self._step(slot, now)
+            sharing.ask(self.slots, self.supplies.queue, now)
             self._trim_logs(now)
             self.supplies.tick(now)
             if not len(self.supplies.queue) and not any(slot.busy for slot in self.slots) and not self._isolate():

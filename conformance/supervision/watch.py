@@ -57,6 +57,7 @@ class Watch:
 
     limits: Limits
     since: float
+    began: float | None = None
     open: OpenTest | None = None
     ended: dict[str, journal.End] = field(default_factory=dict)
     ready: bool = False
@@ -69,6 +70,7 @@ class Watch:
             self.since = now
             match record:
                 case journal.Begin(t=key, n=number):
+                    self.began = now if self.began is None else self.began
                     self.open = OpenTest(key, number, Stage.SETUP, now)
                 case journal.Staged(t=key, s=stage) if self.open and self.open.key == key:
                     self.open = OpenTest(key, self.open.number, stage, now, self.open.seconds(now))
@@ -95,6 +97,10 @@ class Watch:
         if compiling > self.limits.compile:
             return Overdue.COMPILE
         return Overdue.TEST if sum(spent.values()) > self.limits.test else None
+
+    def pace(self, now: float) -> float:
+        """Seconds that each of its tests took so far; 0 before the first has ended."""
+        return (now - self.began) / len(self.ended) if self.ended and self.began is not None else 0.0
 
     @property
     def lost_to_machine(self) -> list[str]:

@@ -20,7 +20,7 @@ from conformance.journal import Journal
 from conformance.outcomes import Outcome
 from conformance.suites import Bench, KeepsBeside
 from conformance.supervision import jobs
-from conformance.supervision.jobs import Answer, ChildExit, Collect, Place, Shard, Survey
+from conformance.supervision.jobs import SHARE, Answer, ChildExit, Collect, Place, Shard, Survey
 from conformance.targets import Device
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -122,7 +122,9 @@ def _ask_dispatcher(device: Device, job: Survey) -> dict[str, str]:
 
 def _run(job: Shard) -> int:
     try:
-        with Journal(Path(job.journal), ended=_leave_if_spoiled, alone=job.alone) as journal:
+        leaving = Leaving()
+        with Journal(Path(job.journal), ended=leaving.ended, alone=job.alone) as journal:
+            signal.signal(SHARE, leaving.ask)
             return _run_journalled(job, journal)
     except OSError as error:
         traceback.print_exc()
@@ -132,10 +134,20 @@ def _run(job: Shard) -> int:
         return ChildExit.BROKEN
 
 
-def _leave_if_spoiled(outcome: Outcome) -> None:
-    """After a test was lost to the machine the next ones would be too: the supervisor is to look at the device."""
-    if outcome is Outcome.INFRA:
-        os._exit(ChildExit.STOPPED)
+class Leaving:
+    """Whether this process is to end after a test, its other tests left to whoever comes next."""
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def ask(self, _number: int, _frame: FrameType | None) -> None:
+        """Signal handler: another worker has nothing to do."""
+        self._asked = True
+
+    def ended(self, outcome: Outcome) -> None:
+        """A test ended. After one that was lost to the machine the next would be too: the device is to be looked at."""
+        if self._asked or outcome is Outcome.INFRA:
+            os._exit(ChildExit.STOPPED)
 
 
 def _run_journalled(job: Shard, journal: Journal) -> int:

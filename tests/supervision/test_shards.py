@@ -103,3 +103,15 @@ def test_a_test_without_a_duration_is_taken_to_last_as_long_as_its_kin() -> None
     tests = [planned(1, kind="slow"), planned(2, kind="slow"), planned(3, kind="quick"), planned(4, kind="new")]
     queue = Queue(tests, {tests[0].key: 9.0, tests[2].key: 1.0}, 1)
     assert [queue.seconds_of(test.key) for test in tests] == [9.0, 9.0, 1.0, 5.0]
+
+
+def test_what_was_learned_of_tests_cuts_finer_batches_and_never_replaces_a_measurement() -> None:
+    tests = [planned(number) for number in range(100)]
+    queue = Queue(tests, {tests[0].key: 0.02}, 2)
+    batch = queue.take()
+    assert batch is not None
+    assert len(batch.tests) == 100
+    queue.learn(batch.tests, 2.0)
+    queue.give_back(batch.tests)
+    assert queue.seconds_of(tests[0].key) == 0.02
+    assert max(len(each) for each in drain(queue)) <= 31

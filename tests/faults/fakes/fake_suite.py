@@ -85,6 +85,7 @@ DOES: dict[str, Callable[[str], object]] = {
     "pass": lambda name: None,
     "warm": lambda name: _need_warmth(),
     "sleep": lambda name: time.sleep(0.05),
+    "slow": lambda name: time.sleep(0.4),
     "fail": lambda name: _raise(AssertionError("1 is not 2")),
     "first": _first,
     "later": _later,
