@@ -17,6 +17,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "runs": "conformance.cli.runs:runs",
     "show": "conformance.cli.show:show",
     "diff": "conformance.cli.diff:diff",
+    "gate": "conformance.cli.gate:gate",
     "inventory": "conformance.cli.inventory:show_inventory",
     "explain": "conformance.cli.explain:explain",
     "skips": "conformance.cli.skips:skips",

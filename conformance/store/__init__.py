@@ -7,6 +7,7 @@ from conformance.store.catalogue import (
     find_test,
     numbered_tests,
     search_tests,
+    suites_of,
 )
 from conformance.store.causes import Cause, blocking_mask, cause_named, causes, keys_of
 from conformance.store.compare import Comparison, compare
@@ -37,8 +38,9 @@ from conformance.store.results import (
     rows_of,
     slowest,
 )
+from conformance.store.rightness import once_right
 from conformance.store.runs import Resolved, RunRow, find_run, list_runs, resolve
-from conformance.store.standings import Standing, standing
+from conformance.store.standings import Standing, earlier_releases, standing
 from conformance.store.store import Store, open_store
 from conformance.store.tallies import Matrix, Tally, by_outcome, matrix, tally
 
@@ -75,6 +77,7 @@ __all__ = [
     "compare",
     "configs_of",
     "diff_rows",
+    "earlier_releases",
     "facts_of",
     "find_inventory",
     "find_models",
@@ -89,6 +92,7 @@ __all__ = [
     "named_groups",
     "newest_with_models",
     "numbered_tests",
+    "once_right",
     "open_store",
     "outcome_rows",
     "own_of",
@@ -99,5 +103,6 @@ __all__ = [
     "slowest",
     "standing",
     "status",
+    "suites_of",
     "tally",
 ]

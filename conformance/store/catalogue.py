@@ -68,6 +68,17 @@ def _load(store: Store) -> Catalogue:
     )
 
 
+def suites_of(store: Store, size: int) -> tuple[NDArray[np.int32], Mapping[int, str]]:
+    """The number of the suite of each of the first tests, shape (size,), and the suites' names.
+
+    Far quicker than the whole catalogue, for a command that asks once.
+    """
+    with store.raw() as cursor:
+        numbers = read_rows(cursor, "int4send(suite)", np.dtype([("suite", ">i4")]))["suite"]
+        named = cursor.execute("SELECT id, body FROM phrase WHERE kind = %s", (int(Kind.SUITE),)).fetchall()
+    return numbers[:size].astype(np.int32), {0: ""} | dict(named)
+
+
 def numbered_tests(store: Store, numbers: Iterable[int]) -> dict[int, TestRow]:
     """The tests of these numbers; ones that do not exist are left out."""
     wanted = sorted({int(each) for each in numbers})
