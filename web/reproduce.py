@@ -5,17 +5,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from conformance.outcomes import TestId
-from conformance.plan import UPSTREAM, Selection, names_test
+from conformance.plan import FLEX, UPSTREAM, Selection, names_test
 
 
 def command(key: str, target: str, release: str, places: Sequence[str] = ()) -> str:
-    """`conformance repro …` for a test of a run; `places` are options that say where its file is."""
+    """`conformance repro …` for a test of a run; `places` are options of the run that it needs."""
     words = ["conformance", "repro", key, "--target", target, "--release", release, *places]
     return " ".join(shell_word(each) for each in words)
 
 
 def places_of(test: TestId, selection: Selection, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Where the file of a test of suite upstream was: the tree of a run, else the files that it was given by path."""
+    """Options of the run without which the test would be another one, or not be found.
+
+    For a test of suite upstream where its file was: the tree of a run, else the files that it was given by path.
+    """
+    if test.suite == FLEX and selection.extend_flex_devices:
+        return ("--extend-flex-devices",)
     if test.suite != UPSTREAM:
         return ()
     tree = environment.get("upstream.path", "")

@@ -73,6 +73,9 @@ def test_a_test_of_a_file_given_by_path_is_reproduced_with_that_file() -> None:
         "--tests", "/t/tests/mine/test_a.py", "--tests", "/t/tests/mine/test_b.py",
     )  # fmt: skip
     assert reproduce.places_of(replace(test, suite="ops"), asked, {}) == ()
+    flex, extended = replace(test, suite="flex_attention"), Selection(suites=("all",), extend_flex_devices=True)
+    assert reproduce.places_of(flex, asked, {}) == ()
+    assert reproduce.places_of(flex, extended, {}) == ("--extend-flex-devices",)
     said = reproduce.command(test.key, "sim", "sim-1.0", reproduce.places_of(test, asked, {}))
     assert shlex.split(said)[-2:] == ["--tests", "/t/tests/mine/test_a.py"]
 
