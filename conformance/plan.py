@@ -14,6 +14,7 @@ UPSTREAM: Final = "upstream"
 """The suite whose tests are in files that can be named."""
 MODELS: Final = "models"
 FLEX: Final = "flex_attention"
+MODEL_OPS: Final = "model_ops"
 INVALID_MODEL: Final = "invalid"
 """Kind of a planned test that says why models of a catalogue have no signature."""
 DEFAULT_MODES: Final = ("eager",)
@@ -75,6 +76,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     as `test_nn.py::TestNNDeviceType`; empty without a tree. `catalogue`, `modes` and `dtypes` are for suite models: a
     file or folder, "" for the shipped one; empty means DEFAULT_MODES and DEFAULT_DTYPES. `extend_flex_devices` is for
     suite flex_attention: its tests are defined otherwise with it, so that runs with and without it are not compared.
+    `calls` is for suite model_ops: the folder of the run whose models' calls are replayed; "" for those of `catalogue`.
     """
 
     suites: tuple[str, ...]
@@ -88,11 +90,12 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     modes: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
     extend_flex_devices: bool = False
+    calls: str = ""
 
     @property
     def whole(self) -> bool:
         """Whether this is the full selection of its profile, so that it may stand for a release."""
-        chosen = self.catalogue or self.modes or self.dtypes
+        chosen = self.catalogue or self.modes or self.dtypes or self.calls
         return not (self.ops or self.tests or self.keys or self.shard or chosen)
 
 
@@ -131,6 +134,9 @@ def covers(selection: Selection, test: TestId, profile: str) -> bool:
         return False
     if test.suite == MODELS:
         return _covers_model(selection, test)
+    if test.suite == MODEL_OPS and (selection.catalogue or selection.dtypes or selection.calls):
+        # Other models make other calls.
+        return False
     if not (selection.tests or selection.files):
         return True
     elsewhere = set(selection.tests).difference(selection.files)

@@ -5,7 +5,7 @@ import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import torch
@@ -15,6 +15,8 @@ from conformance.outcomes import Attempt, Outcome, RanOn
 from conformance.plan import PlannedTest
 from conformance.suites import Bench
 from sweeps import facts, signature
+from sweeps.calls import files
+from sweeps.calls.recording import Recorder
 from sweeps.facts import Facts
 from sweeps.signature import Signature
 from sweeps.stages import eager, train
@@ -35,21 +37,35 @@ def run(tests: Sequence[PlannedTest], bench: Bench) -> None:
 
 def _attempted(test: PlannedTest, bench: Bench, number: int) -> Attempt:
     try:
-        trial = Trial(
-            signature=_signatures(test.where)[test.id.name.partition("_")[0]], dtype=getattr(torch, test.id.dtype),
-            device=bench.device, facts=Facts(key=test.key, number=number),
-            enter=lambda stage: bench.journal.stage(test.key, stage),
-        )  # fmt: skip
-        made = _MODES[test.id.kind](trial)
-        facts.append(Path(test.where).parent, trial.facts)
+        started = trial(test, bench, Facts(key=test.key, number=number))
+        made = _MODES[test.id.kind](started)
+        facts.append(Path(test.where).parent, started.facts)
     except Exception as error:
-        # Not the device's doing; charged to this test so that the others go on.
-        found = classify.of_exception(error)
-        return Attempt(
-            outcome=Outcome.ERROR, rule="models:not-prepared", ran_on=RanOn.NONE, message=found.message,
-            cause=found.cause, detail=found.detail,
-        )  # fmt: skip
+        return not_prepared(error)
     return classify.apply_expected(made, test.expected)
+
+
+def trial(test: PlannedTest, bench: Bench, made: Facts) -> Trial:
+    """The trial of a planned test, its stages journalled. Raises UsageError without the run's signatures."""
+    return Trial(
+        signature=_signatures(test.where)[test.id.name.partition("_")[0]], dtype=getattr(torch, test.id.dtype),
+        device=bench.device, facts=made, enter=lambda stage: bench.journal.stage(test.key, stage),
+        record=partial(_record, test),
+    )  # fmt: skip
+
+
+def not_prepared(error: Exception) -> Attempt:
+    """Not the device's doing; charged to the test so that the others go on."""
+    found = classify.of_exception(error)
+    return Attempt(
+        outcome=Outcome.ERROR, rule="models:not-prepared", ran_on=RanOn.NONE, message=found.message,
+        cause=found.cause, detail=found.detail,
+    )  # fmt: skip
+
+
+def _record(test: PlannedTest, level: str, seen: Recorder) -> None:
+    signature = test.id.name.partition("_")[0]
+    files.append(Path(test.where).parent, signature, test.id.dtype, level, seen.calls())
 
 
 @lru_cache(maxsize=2)

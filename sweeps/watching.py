@@ -1,8 +1,10 @@
-"""The aten ops of a call, by name, seen below autograd."""
+"""The aten calls of a forward, seen below autograd."""
 
 from typing import Any, Final
 
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from sweeps.calls.recording import Recorder
 
 DISCRETE: Final = frozenset(
     {"aten::topk", "aten::argmax", "aten::argmin", "aten::sort", "aten::argsort", "aten::multinomial", "aten::nonzero"}
@@ -20,14 +22,22 @@ RANDOM: Final = frozenset(
 
 
 class Watched(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves __init_subclass__ untyped
-    """Collects the names of the ops that are called while it is entered."""
+    """Collects the names of the ops that are called while it is entered, and the calls themselves."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.names: set[str] = set()
+        self.calls = Recorder()
+
+    def clear(self) -> None:
+        """Forget what was called."""
+        self.names.clear()
+        self.calls.clear()
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        kwargs = kwargs or {}
         self.names.add(func._schema.name)
-        return func(*args, **(kwargs or {}))
+        self.calls.take(func, args, kwargs)
+        return func(*args, **kwargs)

@@ -28,7 +28,8 @@ _SHOWN = 5
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wanted:
     """The test and what it is to be run on; `tests` are the files of suite upstream, `tree` is where PyTorch's
-    are, `catalogue` is the one of suite models, `extend` is for suite flex_attention."""
+    are, `catalogue` is the one of suite models, `extend` is for suite flex_attention,
+    `calls` the folder of the run whose calls suite model_ops replays."""
 
     key: str
     target: str
@@ -37,6 +38,7 @@ class Wanted:
     tree: str = ""
     catalogue: str = ""
     extend: bool = False
+    calls: str = ""
 
 
 @click.command()
@@ -86,6 +88,7 @@ def _wanted(known: Settings, test: str, run: str | None, target: str | None, rel
     return Wanted(
         key=key, target=target or header.target, release=release or (header.release if same else None), tests=tests,
         tree=tree, catalogue=header.selection.catalogue, extend=header.selection.extend_flex_devices,
+        calls=str(folder.path.absolute()) if key.startswith(f"{plan.MODEL_OPS}::") else "",
     )  # fmt: skip
 
 
@@ -127,7 +130,7 @@ def _request(known: Settings, wanted: Wanted, sample: int | None, timeout: float
     files = (f"{file}.py",) if suite == plan.UPSTREAM and not wanted.tests else ()
     selection = Selection(
         suites=(suite,), profile="full", tests=wanted.tests, keys=(wanted.key,), files=files,
-        catalogue=wanted.catalogue, extend_flex_devices=wanted.extend,
+        catalogue=wanted.catalogue, extend_flex_devices=wanted.extend, calls=wanted.calls,
     )  # fmt: skip
     # Whatever version the run allowed: nothing is recorded here, and a remark tells of it.
     wish = TreeWish(cache=known.cache, path=wanted.tree or None, allowed=True)

@@ -99,7 +99,7 @@ def _runner(model: Any, dtype: torch.dtype, seen: Watched) -> Callable[[Given], 
     def run(given: Given) -> Any:
         made = {name: on(each, "cpu", dtype) for name, each in tensors(given).items()}
         torch.manual_seed(SEED)
-        seen.names.clear()
+        seen.clear()
         with torch.no_grad(), seen:
             return model(**made)
 
@@ -118,4 +118,5 @@ def _reference(
     made.refused = inputs.refused if inputs.missing else ""
     made.ops, made.discrete = tuple(sorted(seen.names)), tuple(sorted(seen.names & DISCRETE))
     made.constant = tuple(constant(got))
+    trial.record(made.level, seen.calls)
     return Reference(model=models[0], fresh=models[1], inputs=inputs, answer=got, draws=bool(seen.names & RANDOM))

@@ -13,6 +13,7 @@ from torch import Tensor
 from conformance.outcomes import Phase, Stage
 from conformance.targets import Device
 from conformance.targets.seen import Seen
+from sweeps.calls.recording import Recorder
 from sweeps.facts import Facts
 from sweeps.outputs import named
 from sweeps.signature import Signature
@@ -28,13 +29,17 @@ SEED: Final = 0
 
 @dataclass(kw_only=True, slots=True, eq=False, repr=False)
 class Trial:
-    """What a mode works with. `dtype` is that of the parameters; `enter` is told of each stage that is reached."""
+    """What a mode works with. `dtype` is that of the parameters; `enter` is told of each stage that is reached.
+
+    `record` is given the level and the calls of the CPU's forward before the device is asked anything.
+    """
 
     signature: Signature
     dtype: torch.dtype
     device: Device
     facts: Facts
     enter: Callable[[Stage], None] = lambda _: None
+    record: Callable[[str, Recorder], None] = lambda _level, _calls: None
 
     stage: Stage = Stage.SETUP
     seen: Seen = field(default_factory=Seen)

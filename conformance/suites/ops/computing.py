@@ -15,11 +15,12 @@ NO_KERNEL: Final = frozenset(
         "aten::is_same_size", "aten::sym_size", "aten::sym_stride", "aten::sym_numel", "aten::size", "aten::stride",
         "aten::is_contiguous", "aten::record_stream", "aten::_has_same_storage_numel", "aten::_nested_tensor_size",
         "aten::unsafe_split", "aten::unsafe_split_with_sizes", "aten::unsafe_chunk", "aten::_local_scalar_dense",
+        "aten::_unsafe_view",
     }
 )  # fmt: skip
 """Ops that allocate, read and change metadata, or carry one element to Python, without computing elements.
 
-The unsafe splits are views whose schema does not say so.
+The unsafe ones are views whose schema does not say so.
 """
 
 
