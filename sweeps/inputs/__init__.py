@@ -11,7 +11,7 @@ from sweeps.inputs.filling import Filling, Given
 from sweeps.inputs.mending import mended
 from sweeps.inputs.wants import SHOWN, Style, Wants
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Part of every signature: raised when the same model would be given other inputs."""
 
 _BUILDERS: Final[tuple[Callable[[Wants, Given], None], ...]] = (text.add, vision.add, audio.add, series.add, table.add)

@@ -12,6 +12,7 @@ from sweeps.inputs.filling import Filling, Given
 _TRIES: Final = 4
 _LAST: Final = (
     re.compile(r"mat1 and mat2 shapes cannot be multiplied \(\d+x(?P<have>\d+) and (?P<need>\d+)x\d+\)"),
+    re.compile(r"same reduction dim, but got \[\d+, (?P<have>\d+)\] X \[(?P<need>\d+), \d+\]"),
     re.compile(r"normalized_shape=\[(?P<need>\d+)\].*got input of size\[.*?(?P<have>\d+)\]", re.DOTALL),
 )
 _CHANNELS: Final = re.compile(

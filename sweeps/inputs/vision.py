@@ -51,7 +51,13 @@ def sides(wants: Wants) -> tuple[int, int]:
             found = _sides(getattr(node, name, None))
             if found is not None:
                 return found
-    return 64, 64
+    side = _enough(number(wants.config, "num_queries"))
+    return side, side
+
+
+def _enough(queries: int) -> int:
+    """The side of an image of no told size: detectors choose their queries among cells of 8, 16 and 32 pixels."""
+    return next((side for side in (64, 128, 256) if 21 * (side // 32) ** 2 >= queries), 640)
 
 
 def _sides(size: Any) -> tuple[int, int] | None:

@@ -14,7 +14,7 @@ from sweeps.reduce.widths import Widths, fields, is_count
 
 __all__ = ["LADDER", "SHALLOW", "SMALL", "TINY", "VERSION", "WHOLE", "Level", "reduce"]
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Part of every signature: raised when the same configuration would come out another."""
 
 _POSITION_FACTOR: Final = 8

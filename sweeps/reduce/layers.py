@@ -15,6 +15,12 @@ MOST_KEPT: Final = 8
 _EVERY: Final = re.compile(
     r"interval|_period|sliding_window_pattern|every_n_layers|_step$|cross_attention_frequency|layer_freq|insert_layer"
 )
+_OF_A_KIND: Final = re.compile(r"att.*(layers?|block|ind|idx)|(mlp_only|moe|dense|sparse)_layers?$")
+"""Lists with the numbers of the layers that are of another kind than the rest."""
+_LEADING: Final = frozenset({"first_k_dense_replace", "num_dense_layers", "n_dense_layers"})
+"""How many layers come before the first with experts; lists with an element a layer tell the same, where there are."""
+_LED: Final = 1
+
 _KINDS: Final = re.compile(r"block_types?$|pattern$|layer_types?$|_types$")
 _STAGED: Final = frozenset(
     {
@@ -27,12 +33,20 @@ _STAGED: Final = frozenset(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stack:
-    """Layers that one field counts: how many there were, which are kept, and the lists with an element a layer."""
+    """Layers that one field counts: how many there were, which are kept.
+
+    `lists` are fields with an element a layer, `members` those with the numbers of layers of one kind.
+    """
 
     field: str
     before: int
     kept: tuple[int, ...]
     lists: frozenset[str]
+    members: frozenset[str] = frozenset()
+
+    def renumbered(self, numbers: Sequence[int]) -> list[int]:
+        """Layers of one kind under their new numbers."""
+        return [place for place, at in enumerate(self.kept) if at in numbers]
 
 
 def staged(node: Mapping[str, Any]) -> bool:
@@ -65,14 +79,23 @@ def _stack(node: Mapping[str, Any], name: str, before: int, level: Level) -> Sta
         key for key, value in node.items()
         if isinstance(value, list) and len(value) == before and role_of(key) is not Role.LAYER and key != "stage_names"
     )  # fmt: skip
-    wanted = min(max([level.layers, *_wanted(node, before, lists)]), before)
+    members = frozenset(key for key, value in node.items() if _OF_A_KIND.search(key) and _among(value, before))
+    wanted = min(max([level.layers, *_wanted(node, before, lists | members)]), before)
     own = before - (node.get("num_kv_shared_layers") or 0)
-    kinds = [(*(str(node[key][at]) for key in lists), str(at >= own)) for at in range(before)]
-    kept = _first_of_each(kinds) if lists or own < before else []
+    kinds = [
+        (*(str(node[key][at]) for key in lists), *(str(at in node[key]) for key in members), str(at >= own))
+        for at in range(before)
+    ]
+    kept = _first_of_each(kinds) if lists or members or own < before else []
     rest = (at for at in range(before) if at not in kept)
     while len(kept) < wanted:
         kept.append(next(rest))
-    return Stack(field=name, before=before, kept=tuple(sorted(kept)), lists=lists)
+    return Stack(field=name, before=before, kept=tuple(sorted(kept)), lists=lists, members=members)
+
+
+def _among(value: Any, before: int) -> bool:
+    """Whether a list holds numbers of some of the layers, not of all."""
+    return _numbers(value) and len(set(value)) == len(value) < before and 0 <= min(value) <= max(value) < before
 
 
 def _first_of_each(kinds: Sequence[tuple[str, ...]]) -> list[int]:
@@ -90,10 +113,14 @@ def _wanted(node: Mapping[str, Any], before: int, lists: frozenset[str]) -> list
     for key, value in node.items():
         if is_count(value) and not lists and 1 < value <= MOST_KEPT and _EVERY.search(key):
             found.append(value)
-        elif isinstance(value, list) and (role_of(key) is Role.LAYER or _is_pattern(key, value, before)):
+        elif (
+            isinstance(value, list)
+            and key not in lists
+            and (role_of(key) is Role.LAYER or _is_pattern(key, value, before))
+        ):
             found.append(len(value))
-        elif key == "first_k_dense_replace" and value:
-            found.append(2)
+        elif key in _LEADING and value:
+            found.append(_LED + 1)
     return found
 
 
@@ -117,6 +144,11 @@ def moved(numbers: Sequence[int], before: int, after: int) -> list[int]:
     return [places[each] if each >= 0 else max(each, -after) for each in numbers]
 
 
-def shortened(blocks: Sequence[int]) -> list[int]:
-    """Blocks of each stage: one, two in the last."""
-    return [min(each, 2 if at == len(blocks) - 1 else 1) for at, each in enumerate(blocks)]
+def led(name: str, value: int, cut: Sequence[Stack]) -> int | None:
+    """Layers before the first with experts, where layers are left out; None for any other field."""
+    return min(value, _LED) if name in _LEADING and cut else None
+
+
+def shortened(blocks: Sequence[int], *, in_turn: bool = False) -> list[int]:
+    """Blocks of each stage: one, two in the last; two in each where they are of two kinds in turn."""
+    return [min(each, 2 if in_turn or at == len(blocks) - 1 else 1) for at, each in enumerate(blocks)]

@@ -40,15 +40,27 @@ class Node:
                 return len(stack.kept)
             if name == "num_kv_shared_layers" and is_count(value):
                 return sum(at >= stack.before - value for at in stack.kept)
+            if name in stack.members:
+                return stack.renumbered(value)
             if name in stack.lists:
                 return self._chosen([value[at] for at in stack.kept])
         if is_count(value):
-            return self.number(name, value)
+            return self._counted(name, value)
         if isinstance(value, list):
             return self.listed(name, value)
         if isinstance(value, float) and role_of(name) is Role.DROPOUT:
             return 0.0
         return value
+
+    def _counted(self, name: str, value: int) -> int:
+        led = layers.led(name, value, self.stacks)
+        side = self.before.get("image_size")
+        if led is not None:
+            return led
+        if name == "window_size" and is_count(side) and side and layers.staged(self.before):
+            # As many windows as there were: with fewer, the last stages would be smaller than one.
+            return max(2, value * self._image(side) // side)
+        return self.number(name, value)
 
     def _chosen(self, values: list[Any]) -> list[Any]:
         sizes = all(is_count(each) for each in values) and any(each > 64 for each in values)
@@ -127,7 +139,7 @@ class Node:
     def _numbers(self, name: str, values: list[int]) -> list[int]:
         role = role_of(name)
         if layers.is_staged(name):
-            return layers.shortened(values)
+            return layers.shortened(values, in_turn="window_size" in self.before)
         if role is Role.LAYER:
             return layers.moved(values, *self.depth) if self.depth else values
         if role in (Role.TOKEN, Role.IMAGE) or (role is Role.WIDTH and max(values) >= 48):
