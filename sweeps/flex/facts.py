@@ -36,6 +36,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One line of `flex_attention/facts-*.jsonl`. `compile_limit` in seconds, `allowed` as in Difference.row.
 
+    An attempt has a line when it is about to be compiled and another in the end, which holds where it is there.
+
     `extended`: the list of devices was extended. `seconds` are by phase.
     """
 

@@ -53,13 +53,14 @@ def _attempted(test: PlannedTest, bench: Bench, number: int) -> Attempt:
             device_list.restore()
         trial = Trial(
             case=case, device=bench.device, enter=lambda stage: bench.journal.stage(test.key, stage),
+            keep=lambda found: facts.append(Path(test.where).parent, found),
             facts=Facts(
                 key=test.key, number=number, compile_limit=case.compile_limit, allowed=ALLOWED[case.dtype],
                 extended=case.extended,
             ),
         )  # fmt: skip
         made = attempt(trial)
-        facts.append(Path(test.where).parent, trial.facts)
+        trial.keep(trial.facts)
     except Exception as error:
         # Not the device's doing; charged to this test so that the others go on.
         found = classify.of_exception(error)
@@ -110,6 +111,8 @@ def _judge(trial: Trial, wanted: Sequence[tuple[Question, dict[str, torch.Tensor
     if any(each is not None for each in made):
         trial.facts.parts.append(first)
     trial.facts.parts.append(_part(trial, "eager", lambda watched: parts.eager(trial, watched, asked, made)))
+    # A compiler that takes too long ends this process: what is known by now is not lost with it.
+    trial.keep(trial.facts)
     trial.facts.parts.append(_part(trial, "compiled", lambda watched: parts.compiled(trial, watched, asked, made)))
 
 
@@ -136,12 +139,14 @@ def _worst(trial: Trial) -> Attempt:
     done = trial.facts.parts
     worst = max(done, key=lambda part: BADNESS[Outcome.from_word(part.outcome)])
     outcome = Outcome.from_word(worst.outcome)
+    # Tables show the first line.
+    told = [worst, *(part for part in done if part is not worst)]
     return Attempt(
         outcome=outcome, rule=worst.rule, ran_on=_ran_on(trial, done),
         stage=trial.stage if outcome in _RIGHT else Stage(worst.stage), seconds=dict(trial.facts.seconds),
         cause=worst.cause, code=worst.code, detail=worst.detail,
         fallback_ops=trial.seen.fallback_ops, reached=trial.seen.reached,
-        message="\n".join(f"{part.name}: {part.outcome}: {part.message}" for part in done),
+        message="\n".join(f"{part.name}: {part.outcome}: {part.message}" for part in told),
     )  # fmt: skip
 
 

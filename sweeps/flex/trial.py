@@ -32,12 +32,13 @@ class Asked:
 
 @dataclass(kw_only=True, slots=True, eq=False, repr=False)
 class Trial:
-    """What the parts of a case work with. `enter` is told of each stage that is reached."""
+    """What the parts of a case work with. `enter` is told of each stage that is reached, `keep` writes the facts."""
 
     case: Case
     device: Device
     facts: Facts
     enter: Callable[[Stage], None] = lambda _: None
+    keep: Callable[[Facts], None] = lambda _: None
 
     stage: Stage = Stage.SETUP
     seen: Seen = field(default_factory=Seen)
