@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -180,6 +180,21 @@ def _same_file(asked: str, file: str) -> bool:
     return wanted[-shorter:] == found[-shorter:] or inside or starts
 
 
+def storable(test: PlannedTest) -> PlannedTest:
+    """The test with text that UTF-8 can hold: a reason is foreign text and may have lone surrogates."""
+    try:
+        msgspec.json.encode(test)
+    except UnicodeEncodeError:
+        return msgspec.convert(_mended(msgspec.to_builtins(test)), PlannedTest)
+    return test
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return {name: _mended(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
 def digest(tests: Iterable[PlannedTest]) -> str:
     """A hash over identities, definitions and decisions, in plan order; equal wherever the test files are."""
     whole = hashlib.blake2b(digest_size=16)
@@ -194,7 +209,7 @@ def write(path: Path, tests: Iterable[PlannedTest]) -> None:
     Raises UsageError when two tests map to one identity.
     """
     encoder, seen, lines = msgspec.json.Encoder(), set[str](), []
-    for each in tests:
+    for each in map(storable, tests):
         if each.key in seen:
             raise UsageError(f"two planned tests have the identity {each.key!r}: names must be unique within a plan")
         seen.add(each.key)

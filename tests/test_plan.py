@@ -15,6 +15,15 @@ def planned(name: str, definition: str = "d", decided: Decision | None = None) -
     return PlannedTest(id=identity, definition=definition, decided=decided)
 
 
+def test_a_reason_that_utf_8_cannot_hold_is_kept_as_an_escape(tmp_path: Path) -> None:
+    decided = Decision(outcome=Outcome.INVALID, rule="r", reason="half a \ud800 character")
+    test = PlannedTest(id=TestId(suite="s", file="f", cls="c", name="t\udfff"), definition="", decided=decided)
+    plan.write(tmp_path / "plan", [test])
+    (read,) = plan.read(tmp_path / "plan")
+    assert read.decided is not None
+    assert (read.id.name, read.decided.reason) == ("t\\udfff", "half a \\ud800 character")
+
+
 def test_a_plan_comes_back_as_it_was_written(tmp_path: Path) -> None:
     skip = Decision(outcome=Outcome.SKIP_ELIGIBILITY, rule="no-out", reason="has no out= variant")
     tests = [planned("a"), planned("b", decided=skip), planned("c::d")]

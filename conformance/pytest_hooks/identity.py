@@ -47,7 +47,7 @@ def identify(path: PurePath, classes: tuple[str, ...], name: str, cls: Any, func
     """
     device = str(getattr(cls, "device_type", "") or "")
     given = parameters(function) if device else {}
-    plain, dtype = without_device(name, device, given)
+    plain, dtype = without_device(name.encode("utf-8", "backslashreplace").decode("utf-8"), device, given)
     if device and classes:
         classes = (*classes[:-1], class_without_device(classes[-1], device))
     op = given.get("op")

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 import pytest
 
 from conformance.outcomes import Outcome, TestId
-from conformance.plan import Decision, Expected, PlannedTest
+from conformance.plan import Decision, Expected, PlannedTest, storable
 from conformance.provenance import guards
 from conformance.provenance.entries import parameters
 from conformance.provenance.frames import skip_of
@@ -72,8 +72,8 @@ class Planner:
         expected = foreseen or (None if probed else self.coverage.expect(test))
         definition = define(cls, function, test.dtype) if self.definitions else ""
         where = str(item.path) if self.definitions else ""
-        return PlannedTest(
-            id=test, definition=definition, decided=decided, expected=expected, probed=probed, where=where
+        return storable(
+            PlannedTest(id=test, definition=definition, decided=decided, expected=expected, probed=probed, where=where)
         )
 
 
@@ -186,7 +186,7 @@ def without_tests(
         decided = _not_imported(report, collector, error)
     where = str(collector.path)
     test = identity.module_id(collector.path, classes_of(collector))
-    return PlannedTest(id=test, definition="", decided=decided, where=where)
+    return storable(PlannedTest(id=test, definition="", decided=decided, where=where))
 
 
 def _not_imported(report: pytest.CollectReport, collector: pytest.Collector, error: BaseException | None) -> Decision:

@@ -29,6 +29,7 @@ RIGHT = {
 SKIPS = {
     "TestSkippedClass::test_one": (O.SKIP_ELIGIBILITY, "upstream:decorator"),
     "TestSkips::test_decorated": (O.SKIP_ELIGIBILITY, "upstream:decorator"),
+    "TestSkips::test_decorated_by_half_a_character": (O.SKIP_ELIGIBILITY, "upstream:decorator"),
     "TestSkips::test_library": (O.SKIP_ENVIRONMENT, "upstream:library"),
     "TestSkips::test_only_cuda": (O.SKIP_ELIGIBILITY, "upstream:device-gate"),
     "TestSkips::test_only_cpu": (O.SKIP_ELIGIBILITY, "upstream:device-gate"),

@@ -26,6 +26,10 @@ class TestSkips(TestCase):
     def test_decorated(self, device):
         raise AssertionError
 
+    @unittest.skip("half a \ud800 character")
+    def test_decorated_by_half_a_character(self, device):
+        raise AssertionError
+
     @unittest.skipIf(True, "test requires SciPy, but SciPy not found")
     def test_library(self, device):
         raise AssertionError
