@@ -18,6 +18,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "show": "conformance.cli.show:show",
     "diff": "conformance.cli.diff:diff",
     "gate": "conformance.cli.gate:gate",
+    "export": "conformance.cli.export:export",
     "inventory": "conformance.cli.inventory:show_inventory",
     "explain": "conformance.cli.explain:explain",
     "skips": "conformance.cli.skips:skips",

@@ -207,6 +207,16 @@ def attempts_of(store: Store, run: RunRow, number: int) -> Sequence[AttemptRow]:
     return [_attempt(dict(row)) for row in rows]
 
 
+def details_of(store: Store, run: RunRow, numbers: Sequence[int]) -> dict[int, str]:
+    """What the last attempt that left a traceback left, by the test's number; tests without one are left out."""
+    rows = store.rows(
+        "SELECT DISTINCT ON (test_id) test_id, blob.body AS detail FROM attempt JOIN blob ON blob.id = attempt.detail "
+        "WHERE run_id = :run AND test_id = ANY(:numbers) ORDER BY test_id, number DESC",
+        run=run.number, numbers=list(numbers),
+    )  # fmt: skip
+    return {row["test_id"]: zlib.decompress(row["detail"]).decode() for row in rows}
+
+
 def _attempt(row: Mapping[str, Any]) -> AttemptRow:
     detail = zlib.decompress(row["detail"]).decode() if row["detail"] is not None else ""
     return AttemptRow(

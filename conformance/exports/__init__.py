@@ -1,0 +1,1 @@
+"""Stored results in the forms that other tools read. Pure functions: rows in, text out."""
