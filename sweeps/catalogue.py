@@ -43,23 +43,26 @@ class Unreadable:
     reason: str
 
 
-def read(path: Path) -> Iterator[Entry | Unreadable]:
-    """Every entry, in order; what cannot be read comes as `Unreadable`. Raises UsageError without a catalogue."""
+def read(path: Path, named: str = "--catalogue") -> Iterator[Entry | Unreadable]:
+    """Every entry, in order; what cannot be read comes as `Unreadable`. Raises UsageError without a catalogue.
+
+    `named` is what the user calls the path.
+    """
     if path.is_dir():
-        yield from _folder(path)
+        yield from _folder(path, named)
     elif not path.is_file():
-        raise UsageError(f"--catalogue {str(path)!r} is neither a file nor a folder: name a JSONL file, a folder of "
+        raise UsageError(f"{named} {str(path)!r} is neither a file nor a folder: name a JSONL file, a folder of "
                          "config.json files or one of them")  # fmt: skip
     elif path.name.endswith(".json"):
         yield _config_file(path, path.stem)
     else:
-        yield from _lines(path)
+        yield from _lines(path, named)
 
 
-def _folder(path: Path) -> Iterator[Entry | Unreadable]:
+def _folder(path: Path, named: str) -> Iterator[Entry | Unreadable]:
     found = sorted(each for each in path.rglob("*.json") if each.is_file())
     if not found:
-        raise UsageError(f"--catalogue {str(path)!r} has no .json file: name a folder of config.json files")
+        raise UsageError(f"{named} {str(path)!r} has no .json file: name a folder of config.json files")
     for each in found:
         yield _config_file(each, _id_of(each, path))
 
@@ -87,14 +90,20 @@ def _config_file(file: Path, name: str) -> Entry | Unreadable:
 def parsed(data: bytes) -> Any:
     """JSON; ValueError in one sentence for anything else, however deep."""
     try:
-        return json.loads(data)
+        found = json.loads(data)
+        if b"\\ud" in data.lower():
+            # A lone surrogate is text that nobody can write down again.
+            msgspec.json.encode(found)
+        return found
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"it is not UTF-8: {error.reason}") from None
+    except UnicodeEncodeError:
+        raise ValueError("it has half of a character in it (a lone surrogate)") from None
 
 
-def _lines(path: Path) -> Iterator[Entry | Unreadable]:
+def _lines(path: Path, named: str) -> Iterator[Entry | Unreadable]:
     decoder = msgspec.json.Decoder(Entry)
     try:
         with _opened(path) as file:
@@ -106,7 +115,7 @@ def _lines(path: Path) -> Iterator[Entry | Unreadable]:
                 elif line.strip():
                     yield _entry(decoder, line, number)
     except (OSError, EOFError) as error:
-        raise UsageError(f"--catalogue {str(path)!r} cannot be read: {error}") from error
+        raise UsageError(f"{named} {str(path)!r} cannot be read: {error}") from error
 
 
 def _opened(path: Path) -> BinaryIO:

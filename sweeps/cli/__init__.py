@@ -1,0 +1,1 @@
+"""Commands about models; they arrive in `conformance` by entry points."""
