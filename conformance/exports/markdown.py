@@ -4,6 +4,7 @@ GitHub drops the whole summary of a step that is over 1,024 KiB:
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#step-isolation-and-limits.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -16,6 +17,7 @@ LARGEST: Final = 1_000_000
 """Bytes of a summary, below GitHub's 1,048,576."""
 _LONGEST: Final = 300
 _SAFE: Final = frozenset(" .,-/()=")
+_INSIDE: Final = re.compile("(?<=[A-Za-z0-9])&#95;(?=[A-Za-z0-9])")
 _ROOM: Final = 120
 """Bytes kept for the sentence that says what was left out."""
 
@@ -23,7 +25,9 @@ _ROOM: Final = 120
 def cell(text: str) -> str:
     """Foreign text as it is, whatever it holds: no markup, no link, no mention, no further cell, no command."""
     shown = one_line(text, _LONGEST)
-    return "".join(each if each.isalnum() or each in _SAFE else f"&#{ord(each)};" for each in shown)
+    written = "".join(each if each.isalnum() or each in _SAFE else f"&#{ord(each)};" for each in shown)
+    # Between two letters an underscore is one for Markdown too.
+    return _INSIDE.sub("_", written)
 
 
 def of_run(run: RunRow, kinds: Sequence[Tally], wrong: Iterable[OutcomeRow], largest: int = LARGEST) -> str:

@@ -98,6 +98,11 @@ def test_a_summary_holds_no_markup_of_others_and_counts_what_it_has_no_room_for(
     assert "more lines are left out" in small
 
 
+def test_names_stay_readable_and_are_never_emphasis() -> None:
+    assert markdown.cell("test_out__refs_fft_a*b") == "test_out&#95;&#95;refs_fft_a&#42;b"
+    assert markdown.cell("__init__") == "&#95;&#95;init&#95;&#95;"
+
+
 def test_needed_lines_stay_and_further_ones_are_counted() -> None:
     text = markdown.fitted(["head"], (f"line {each}" for each in range(1_000)), 1_000)
     assert text.startswith("head\nline 0\n")
