@@ -18,7 +18,7 @@ from sweeps.flex.cases import Case
 from sweeps.flex.comparing import ALLOWED
 from sweeps.flex.facts import Facts, Part
 from sweeps.flex.questions import Question, questions
-from sweeps.flex.trial import Asked, Trial, Watched
+from sweeps.flex.trial import COMPILED, Asked, Trial, Watched
 
 NO_BACKWARD = "flex-no-backward"
 """PyTorch's FlexAttention has no gradients on this device of its list: 2.13 says so of the CPU."""
@@ -113,7 +113,7 @@ def _judge(trial: Trial, wanted: Sequence[tuple[Question, dict[str, torch.Tensor
     trial.facts.parts.append(_part(trial, "eager", lambda watched: parts.eager(trial, watched, asked, made)))
     # A compiler that takes too long ends this process: what is known by now is not lost with it.
     trial.keep(trial.facts)
-    trial.facts.parts.append(_part(trial, "compiled", lambda watched: parts.compiled(trial, watched, asked, made)))
+    trial.facts.parts.append(_part(trial, COMPILED, lambda watched: parts.compiled(trial, watched, asked, made)))
 
 
 def _part(trial: Trial, name: str, work: Callable[[Watched], None]) -> Part:

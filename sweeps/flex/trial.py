@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -17,7 +17,9 @@ from sweeps.flex.comparing import ALLOWED, Difference, compared
 from sweeps.flex.facts import Facts, Part
 from sweeps.flex.questions import Placed, Question
 
-TIMEOUT = "flex-compile-limit"
+COMPILED: Final = "compiled"
+"""The part that is compiled for the device; whatever a backend compiles in the others is its own way to run ops."""
+TIMEOUT: Final = "flex-compile-limit"
 """The backend reports more seconds of compiling than the case allows."""
 
 
@@ -99,7 +101,8 @@ class Watched:
             with suppress(Exception):
                 self.seen.read(device)
                 self.trial.seen.read(device)
-                self._count_graphs()
+                if self.name == COMPILED:
+                    self._count_graphs()
 
     def _count_graphs(self) -> None:
         for each in self.trial.device.compiled():
@@ -141,7 +144,7 @@ class Watched:
             tracks=self.trial.device.tracks, executed=self.seen.executed, fallback=self.seen.fallback,
             outputs_on_device=not self.off_device, computes=True,
         )  # fmt: skip
-        if self.name == "compiled":
+        if self.name == COMPILED:
             proof = classify.of_compiled(proof, self.nodes)
         return self._part(proof.outcome, proof.rule, proof.ran_on, message=self._right())
 
