@@ -25,6 +25,7 @@ from conformance.opsets import Names, Numbering, Reach
 from conformance.outcomes import Attempt, Outcome, RanOn, Reached, Stage, TestId
 from conformance.plan import PlannedTest, RunHeader, Selection, digest
 from conformance.record import RunFolder
+from conformance.renaming import Renames
 from conformance.settings import Settings
 from conformance.store import Store
 
@@ -160,7 +161,7 @@ def best(work: Callable[[], object], times: int = 5) -> float:
 def in_server(opened: Store) -> float:
     """Seconds to compare two runs whose vectors are in memory, as the web process does on a first request."""
     a, b = (store.resolve(opened, name).run for name in ("earlier", "later"))
-    return best(lambda: store.compare(opened, a, b, {str(time.perf_counter()): "never planned"}))
+    return best(lambda: store.compare(opened, a, b, Renames(tests={str(time.perf_counter()): "never planned"})))
 
 
 def command(*arguments: str, home: Path) -> str:
