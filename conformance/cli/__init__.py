@@ -16,6 +16,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "run": "conformance.cli.run:run",
     "runs": "conformance.cli.runs:runs",
     "show": "conformance.cli.show:show",
+    "trends": "conformance.cli.trends:trends",
     "diff": "conformance.cli.diff:diff",
     "gate": "conformance.cli.gate:gate",
     "export": "conformance.cli.export:export",

@@ -41,9 +41,10 @@ from conformance.store.results import (
 )
 from conformance.store.rightness import once_right
 from conformance.store.runs import Resolved, RunRow, find_run, list_runs, resolve
-from conformance.store.standings import Standing, earlier_releases, standing
+from conformance.store.standings import Standing, conditions, earlier_releases, standing
 from conformance.store.store import Store, open_store
 from conformance.store.tallies import Matrix, Tally, by_outcome, matrix, tally
+from conformance.store.trends import Point, targets_of, trend
 
 __all__ = [
     "AttemptRow",
@@ -62,6 +63,7 @@ __all__ = [
     "NamedGroup",
     "OutcomePage",
     "OutcomeRow",
+    "Point",
     "Resolved",
     "RunRow",
     "SideOf",
@@ -76,6 +78,7 @@ __all__ = [
     "cause_named",
     "causes",
     "compare",
+    "conditions",
     "configs_of",
     "details_of",
     "diff_rows",
@@ -107,4 +110,6 @@ __all__ = [
     "status",
     "suites_of",
     "tally",
+    "targets_of",
+    "trend",
 ]
