@@ -62,6 +62,8 @@ def _asked(schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     """The call that was asked for, its overload as `aten::add.Tensor`, `aten::relu` where that has no name."""
     if schema.name == _CPU_ATTENTION:
         rest = {name: each for name, each in kwargs.items() if name != "attn_mask"}
+        if args[0]["s"][-3:-2] != args[1]["s"][-3:-2]:
+            rest["enable_gqa"] = True
         given = (*args[:3], kwargs.get("attn_mask"), *args[3:])
         return Call(op="aten::scaled_dot_product_attention", args=given, kwargs=rest)
     name = f"{schema.name}.{schema.overload_name}" if schema.overload_name else str(schema.name)
