@@ -232,3 +232,16 @@ def test_what_a_test_left_changed_is_on_its_page_and_can_be_asked_for(client: ht
     page = client.get(f"/tests/{found['test']['number']}?run=candidate").text
     assert "default_dtype: torch.float64 instead of torch.float32" in page
     assert said(client, "/runs/candidate/tests.json?order=1")["tests"] == []
+
+
+def test_trends_tell_the_same_totals_as_each_release_s_run(client: httpx.Client) -> None:
+    found = said(client, "/trends.json?target=sim")
+    points = [each for releases in found["suites"].values() for each in releases]
+    assert points
+    for each in points:
+        assert sum(each["outcomes"].values()) == each["planned"]
+        runs = [said(client, f"/runs/{uid}.json") for uid in each["runs"]]
+        assert each["passed"] <= max(run["run"]["passed"] for run in runs)
+    assert client.get("/trends?target=nowhere").status_code == 404
+    text = parse("http://h/trends", client.get("/trends?target=sim").text).text
+    assert f"{points[0]['release']}" in text
