@@ -1,5 +1,6 @@
 """`conformance gate`: may this release ship, and if not, why."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from conformance.gate import policy as policies
 from conformance.gate.answer import document
 from conformance.gate.gating import Question, Verdict
 from conformance.gate.gating import gate as judge
+from conformance.gate.policy import Policy
 from conformance.store import Store
 
 
@@ -23,10 +25,13 @@ from conformance.store import Store
 @click.option("--policy", metavar="FILE", help="TOML file of rules.  [default: the shipped one]")
 @click.option("--waivers", multiple=True, metavar="FILE", help="TOML file of waivers, beside those the policy names.")
 @click.option("--suite", multiple=True, metavar="S", help="Judge only these suites.  [default: all that were run]")
+@click.option("--rerun", type=click.IntRange(0, 20), default=0, show_default=True, metavar="N",
+              help="Run what blocks again here, N times, each test alone: what is right once is flaky.")  # fmt: skip
+@click.option("--again", multiple=True, metavar="RUN", help="A later run of blocked tests that tells the same.")
 @click.option("--tests-of", "cause", default="", metavar="CAUSE", help="Print the tests of one cause and nothing else.")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def gate(candidate: str, baseline: str | None, best_of: int | None, policy: str | None, waivers: tuple[str, ...],
-         suite: tuple[str, ...], cause: str, form: str) -> int:  # fmt: skip
+         suite: tuple[str, ...], rerun: int, again: tuple[str, ...], cause: str, form: str) -> int:  # fmt: skip
     """Judge a release by a policy. Exit 0: it may ship, 1: something blocks, 3: nothing can be concluded.
 
     Example: conformance gate --candidate sim-1.1 --baseline sim-1.0
@@ -36,10 +41,12 @@ def gate(candidate: str, baseline: str | None, best_of: int | None, policy: str 
     rules = policies.load(Path(policy)) if policy else policies.shipped()
     question = Question(
         candidate=candidate, baseline=baseline or "", best_of=best_of or 1, suites=suite, day=today(),
-        files=tuple(map(Path, waivers)),
+        files=tuple(map(Path, waivers)), again=again,
     )  # fmt: skip
     with store.open_store() as opened:
         verdict = judge(opened, question, rules)
+        if rerun:
+            question, verdict = _rerun(opened, question, rules, verdict, rerun)
         for each in (verdict.candidate, *verdict.baselines):
             for line in each.remarks:
                 screen.remark(screen.safe(line))
@@ -50,6 +57,16 @@ def gate(candidate: str, baseline: str | None, best_of: int | None, policy: str 
         else:
             verdicts.show(verdict, question, policy or "", today())
     return screen.finish(verdict.word.code, screen.safe(verdicts.sentence(verdict)))
+
+
+def _rerun(opened: Store, question: Question, rules: Policy, verdict: Verdict, times: int) -> tuple[Question, Verdict]:
+    # Imported late: a gate that runs nothing needs no engine.
+    from conformance.cli import reruns
+
+    if not reruns.worth_it(verdict):
+        return question, verdict
+    question = replace(question, again=(*question.again, *reruns.run_again(opened, verdict, times)))
+    return question, judge(opened, question, rules)
 
 
 def _say_tests(opened: Store, verdict: Verdict, name: str) -> None:

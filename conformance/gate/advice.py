@@ -29,8 +29,9 @@ def command(question: Question, policy: str, *more: str) -> str:
     suites = [part for each in question.suites for part in ("--suite", each)]
     files = [part for each in question.files for part in ("--waivers", str(each))]
     told = ("--policy", policy) if policy else ()
+    later = [part for each in question.again for part in ("--again", each)]
     return shlex.join(
-        ["conformance", "gate", "--candidate", question.candidate, *against, *told, *files, *suites, *more]
+        ["conformance", "gate", "--candidate", question.candidate, *against, *told, *files, *suites, *later, *more]
     )
 
 

@@ -18,7 +18,8 @@ def document(verdict: Verdict, question: Question, policy: str, day: date) -> di
     return {
         "verdict": verdict.word.value, "exit": int(verdict.word.code), "simulated": verdict.candidate.newest.simulated,
         "candidate": standing_of(verdict.candidate), "baselines": [standing_of(each) for each in verdict.baselines],
-        "policy": verdict.policy, "counts": dict(totals(verdict)), "classes": words(verdict.classes),
+        "again": list(question.again), "policy": verdict.policy,
+        "counts": dict(totals(verdict)), "classes": words(verdict.classes),
         "suites": [suite_of(each) for each in verdict.facts], "findings": [asdict(each) for each in verdict.findings],
         "causes": [_cause(verdict, question, policy, each, day) for each in verdict.causes],
         "waivers": [waiver_of(each) for each in verdict.waivers],

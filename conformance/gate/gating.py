@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from conformance import store as stored
 from conformance.errors import IncompleteError
 from conformance.expectations import today
-from conformance.gate import facts, judging, waivers
+from conformance.gate import again, facts, judging, waivers
 from conformance.gate.facts import Facts, Mask, Vectors
 from conformance.gate.judging import Finding, Word
 from conformance.gate.policy import Policy
@@ -25,7 +25,8 @@ from conformance.store import Cause, Comparison, Standing, Store
 class Question:
     """What is asked. `baseline` is empty for the best of the last `best_of` earlier releases.
 
-    `suites` restrict the gate; `files` are those of waivers beside the policy's own.
+    `suites` restrict the gate; `files` are those of waivers beside the policy's own; `again` are runs of blocked tests
+    that were made later under the candidate's conditions.
     """
 
     candidate: str
@@ -33,6 +34,7 @@ class Question:
     best_of: int = 1
     suites: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
+    again: tuple[str, ...] = ()
     day: date | None = None
 
 
@@ -79,6 +81,8 @@ def gate(store: Store, question: Question, policy: Policy) -> Verdict:
     baselines = _baselines(store, question, candidate)
     compared = stored.compare(store, baselines, candidate)
     vectors, compared = _vectors(store, compared)
+    for each in question.again:
+        vectors = again.in_doubt(store, vectors, baselines, again.later_run(store, each, candidate))
     found = tuple(_facts(store, question, vectors, policy, candidate.newest.target))
     blocked = np.any([each.blocked for each in found], axis=0) if found else np.zeros(len(compared.classes), np.bool_)
     used = _waived(store, compared, written, candidate, blocked, question.day or today())

@@ -24,6 +24,7 @@ RULES: Final[Mapping[str, Check]] = {
         f"write a list of classes from {', '.join(_CLASSES)}",
     ),
     "flaky": (lambda value: value in FLAKY, f"write one of {', '.join(FLAKY)}"),
+    "max_rerun": _COUNT,
     "max_lost_coverage": _COUNT,
     "min_new_pass": _SHARE,
     "min_comparable": _SHARE,
@@ -42,6 +43,7 @@ class Rules:
 
     block: frozenset[PairClass]
     flaky: str
+    max_rerun: int
     max_lost_coverage: int
     min_new_pass: float
     min_comparable: float

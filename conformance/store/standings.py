@@ -96,14 +96,14 @@ def standing(store: Store, name: str) -> Standing:
 def earlier_releases(store: Store, candidate: Standing, most: int) -> list[Standing]:
     """Up to so many releases of the candidate's target before it, newest first, each with a sealed run over a profile.
 
-    A release is as old as its newest such run.
+    A release is as old as its first such run: running it again later makes it no newer.
     """
     run = candidate.newest
     rows = store.rows(
         "SELECT release FROM run WHERE target = :target AND simulated = :simulated AND sealed AND whole "
-        "AND release <> :release GROUP BY release HAVING max(started) < :started "
-        "ORDER BY max(started) DESC LIMIT :most",
-        target=run.target, simulated=run.simulated, release=run.release, started=run.started, most=most,
+        "AND release <> :release GROUP BY release HAVING min(started) < :started "
+        "ORDER BY min(started) DESC LIMIT :most",
+        target=run.target, simulated=run.simulated, release=run.release, started=candidate.runs[-1].started, most=most,
     )  # fmt: skip
     names = [row["release"] for row in rows]
     return [_of_release(each, list_runs(store, release=each, target=run.target, limit=_MOST)) for each in names]

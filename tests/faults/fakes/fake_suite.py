@@ -87,6 +87,7 @@ DOES: dict[str, Callable[[str], object]] = {
     "sleep": lambda name: time.sleep(0.05),
     "slow": lambda name: time.sleep(0.4),
     "fail": lambda name: _raise(AssertionError("1 is not 2")),
+    "shaky": lambda name: _raise(AssertionError("wrong the first time")) if once(name) else None,
     "first": _first,
     "later": _later,
     "moody": _moody,
