@@ -5,7 +5,7 @@ what stands for entries, `models/facts-*.jsonl` what attempts came to in numbers
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -207,6 +207,17 @@ def _facts(path: Path) -> list[Fact]:
             if fact is not None:
                 found[fact.key, fact.number] = fact
     return list(found.values())
+
+
+def facts_lines(folder: Path, keys: Collection[str]) -> list[bytes]:
+    """The lines of a suite's folder that tell of these tests, as they stand there."""
+    found = []
+    for file in sorted(folder.glob("facts-*.jsonl")):
+        for line in file.read_bytes().split(b"\n"):
+            fact = _fact(line)
+            if fact is not None and fact.key in keys:
+                found.append(line)
+    return found
 
 
 class _Measured(msgspec.Struct, frozen=True, kw_only=True):

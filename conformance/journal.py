@@ -43,7 +43,7 @@ class End(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="end", o
     """An attempt ended: outcome, rule, ran_on, stage, seconds, message, cause, code, fallback ops, detail.
 
     `w` is who in PyTorch decided it, and where; `u` names the Reach record with the ops that it took. `y` is what
-    the test left changed, `a` that it ran alone in its process.
+    the test left changed, `a` that it ran alone in its process, `z` the run that it is taken over from.
     """
 
     t: str
@@ -63,13 +63,14 @@ class End(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="end", o
     u: str = ""
     y: tuple[str, ...] = ()
     a: bool = False
+    z: str = ""
 
     def attempt(self) -> Attempt:
         """The attempt that this record tells of."""
         return Attempt(
             outcome=self.o, rule=self.r, ran_on=self.on, stage=self.s, seconds=self.d, message=self.m,
             cause=self.c, code=self.k, fallback_ops=self.f, detail=self.x, source=self.w, leaked=self.y,
-            alone=self.a,
+            alone=self.a, reused=self.z,
         )  # fmt: skip
 
 
@@ -95,6 +96,7 @@ def end_record(key: str, number: int, attempt: Attempt, reach: str = "") -> End:
         m=clean(attempt.message, LONGEST_MESSAGE), c=clean(attempt.cause, LONGEST_MESSAGE), k=attempt.code,
         f=tuple(sorted(attempt.fallback_ops)), x=clean(attempt.detail, LONGEST_DETAIL), w=_cleaned(attempt.source),
         u=reach, y=tuple(clean(each, LONGEST_NAME) for each in attempt.leaked), a=attempt.alone,
+        z=attempt.reused,
     )  # fmt: skip
 
 

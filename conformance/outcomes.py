@@ -191,7 +191,8 @@ class Attempt:
 
     `source` is upstream's side of a skip or an expected failure, None where upstream decided nothing. `reached` are
     the ops that it took; None where nothing could tell, and in attempts read back from a journal. `leaked` is what it
-    left changed for the next test, a line a piece; `alone` that no other test ran in its process.
+    left changed for the next test, a line a piece; `alone` that no other test ran in its process. `reused` is the run
+    that made the attempt where that was an earlier one, else empty.
     """
 
     outcome: Outcome
@@ -208,6 +209,7 @@ class Attempt:
     reached: Reached | None = None
     leaked: tuple[str, ...] = ()
     alone: bool = False
+    reused: str = ""
 
 
 LEAST_ALONE: Final = 2

@@ -43,12 +43,25 @@ class Summary:
         return Counter(dict(found.most_common()))
 
     @property
+    def reused(self) -> Counter[str]:
+        """Tests whose outcome was taken over, by the run that it is from."""
+        return Counter(each.shown.reused for each in self.results if each.shown.reused)
+
+    @property
+    def origins(self) -> dict[str, int]:
+        """Where outcomes are from; the numbers add up to the plan."""
+        decided, left = sum(each.test.decided is not None for each in self.results), self.counts[Outcome.NOT_RUN]
+        ran = len(self.results) - decided - left - self.reused.total()
+        return {"ran": ran, "reused": self.reused.total(), "settled while planning": decided, "not run": left}
+
+    @property
     def seconds(self) -> dict[str, float]:
-        """Seconds by phase over all attempts."""
+        """Seconds by phase over all attempts that this run made."""
         total: Counter[str] = Counter()
         for each in self.results:
             for attempt in each.attempts:
-                total.update(attempt.seconds)
+                if not attempt.reused:
+                    total.update(attempt.seconds)
         return {phase: round(spent, 3) for phase, spent in sorted(total.items())}
 
     def document(self) -> dict[str, Any]:
@@ -65,6 +78,8 @@ class Summary:
             "flaky": sum(each.flaky for each in self.results),
             "order_dependent": [each.test.key for each in self.order_dependent],
             "leaked": dict(self.leaked),
+            "reused": dict(self.reused),
+            "origins": self.origins,
             "seconds": self.seconds,
         }
 
@@ -84,6 +99,7 @@ def line_of(result: Result, *, simulated: bool) -> dict[str, Any]:
         "seconds": {phase: round(spent, 6) for phase, spent in shown.seconds.items()},
         "message": shown.message,
         "leaked": list(shown.leaked),
+        "reused": shown.reused,
     }
 
 

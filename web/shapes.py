@@ -78,7 +78,8 @@ class Attempt:
 class Ended:
     """What one test came to in one run.
 
-    `leaked` is what it left changed for the next test; `order_dependent`: it ends otherwise alone than among others.
+    `leaked` is what it left changed for the next test; `order_dependent`: it ends otherwise alone than among others;
+    `reused` is the earlier run that the outcome was taken over from, or empty.
     """
 
     test: Test
@@ -95,6 +96,7 @@ class Ended:
     code: str
     fallback_ops: Sequence[str]
     seconds: Mapping[str, float]
+    reused: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

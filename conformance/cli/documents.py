@@ -33,7 +33,8 @@ def outcome_of(row: OutcomeRow, *, simulated: bool) -> dict[str, Any]:
     """One test of a run, as `run --format ndjson` prints it and more."""
     return {
         "id": row.key, "simulated": simulated, "outcome": row.outcome.word, "flaky": row.flaky,
-        "order_dependent": row.order_dependent, "leaked": list(row.leaked), "attempts": row.attempts, "rule": row.rule,
+        "order_dependent": row.order_dependent, "leaked": list(row.leaked), "reused": row.reused,
+        "attempts": row.attempts, "rule": row.rule,
         "ran_on": row.ran_on, "stage": row.stage,
         "seconds": {phase: round(spent, 6) for phase, spent in row.seconds.items()}, "message": row.message,
         "cause": row.cause, "code": row.code, "fallback_ops": list(row.fallback_ops), "op": row.id.op,

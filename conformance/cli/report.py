@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from conformance import summary
+from conformance import reuse, summary
 from conformance.cli import order, stale
 from conformance.errors import ConformanceError, StoreError
 from conformance.outcomes import Outcome
@@ -76,12 +76,22 @@ def figures(done: Summary) -> list[str]:
     spent = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in done.seconds.items())
     return [
         f"planned {len(done.results)}, eligible {eligible}",
+        *_origins(done),
         f"pass / eligible: {_share(passed, eligible)}",
         f"(pass + fallback) / eligible: {_share(right, eligible)}",
         f"time in tests: {spent or 'none'}",
         f"run {done.header.run}: see it with `conformance show {done.header.run}`, or in the dashboard: "
         f"`conformance serve`, then http://127.0.0.1:8000/runs/{quote(done.header.run, safe='')}",
     ]
+
+
+def _origins(done: Summary) -> list[str]:
+    """Where outcomes are from, of a run that was asked to take some over."""
+    if reuse.OPTION not in done.header.environment:
+        return []
+    runs = ", ".join(f"{number} from run {run}" for run, number in done.reused.most_common())
+    told = ", ".join(f"{word} {number}" for word, number in done.origins.items())
+    return [told + (f"; {runs}" if runs else "")]
 
 
 def _share(part: int, whole: int) -> str:

@@ -53,6 +53,9 @@ from conformance.supervision.watch import Limits
 @click.option("--allow-upstream-mismatch", is_flag=True, help="Run the tests of one PyTorch version on another.")
 @click.option("--isolate", type=click.Choice(["suspects", "all"]), is_flag=False, flag_value="suspects",
               help="Run each failed test alone once more, or every test: is the order to blame?")  # fmt: skip
+@click.option(
+    "--reuse", is_flag=True, help="Take over outcomes of models that nothing has changed for; each is marked."
+)
 @click.option("--no-ingest", is_flag=True, help="Keep the run's folder; store it later with `conformance ingest`.")
 def run(**options: Any) -> int:
     """Run the suites on a target and store the run.

@@ -27,6 +27,7 @@ _CSV: Final = (
     "fallback_ops",
     "order_dependent",
     "leaked",
+    "reused",
 )
 
 
@@ -91,6 +92,7 @@ def _csv_cells(row: OutcomeRow, run: RunRow) -> tuple[object, ...]:
         row.key, int(run.simulated), row.outcome.word, int(row.flaky), row.rule, row.ran_on, row.stage,
         row.cause, row.code, row.message,
         " ".join(row.fallback_ops), int(row.order_dependent), "\n".join(row.leaked),
+        row.reused,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
-from conformance import expectations, suites, targets
+from conformance import expectations, reuse, suites, targets
 from conformance.cli import earlier, screen, trees
 from conformance.cli.trees import TreeWish
 from conformance.errors import UsageError
@@ -23,7 +23,7 @@ from conformance.supervision.running import Request, request_of
 from conformance.supervision.watch import Limits
 
 _FIXED = ("target", "release", "suite", "ops", "tests", "profile", "catalogue", "mode", "dtype", "extend_flex_devices",
-          "calls")  # fmt: skip
+          "calls", "reuse")  # fmt: skip
 _TOLD = ("expectations", "probe_coverage")
 _LISTS = ("suite", "ops", "mode", "dtype")
 _WORDS = (
@@ -61,6 +61,7 @@ class Wishes:
     mode: tuple[str, ...]
     dtype: tuple[str, ...]
     extend_flex_devices: bool
+    reuse: bool
     calls: str | None
 
     @classmethod
@@ -118,9 +119,17 @@ class Wishes:
         target = targets.get(self.target)
         release = targets.choose_release(target, self.release)
         return Request(
-            target=target, release=release, selection=self._selection(wish), workers=workers, limits=self.limits,
-            told=self._checked(self.target, release),
+            target=target, release=release, selection=self._reusable(self._selection(wish)), workers=workers,
+            limits=self.limits, told=self._checked(self.target, release), reuse=self.reuse,
         )  # fmt: skip
+
+    def _reusable(self, selection: Selection) -> Selection:
+        """The selection; UsageError when outcomes are to be taken over and no suite of it allows that."""
+        if self.reuse and not set(reuse.SUITES) & set(selection.suites):
+            raise UsageError(
+                f"--reuse is for suite {', '.join(reuse.SUITES)}, which this run does not have: leave it out"
+            )
+        return selection
 
     def _checked(self, target: str, release: str) -> Chosen:
         """What is told, its files read once so that a broken one is refused before anything starts."""

@@ -53,7 +53,7 @@ class Columns:
     digest: str
 
     def texts(self, name: str) -> list[str]:
-        """A column of phrases, as recorded: "rule", "cause", "code", "message", "fallback", "source" or "leaked"."""
+        """A column of phrases, as recorded, by its name in `vectors.PHRASES`."""
         if name == "fallback":
             return [fallback_phrase(each.f) if each.f else "" for each in self.shown]
         if name == "source":
@@ -80,7 +80,7 @@ class Columns:
         return made
 
 
-_FIELDS = {"rule": "r", "cause": "c", "code": "k", "message": "m"}
+_FIELDS = {"rule": "r", "cause": "c", "code": "k", "message": "m", "reused": "z"}
 
 
 def storable(text: str) -> str:

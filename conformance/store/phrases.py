@@ -26,6 +26,7 @@ class Kind(IntEnum):
     FALLBACK = 15
     SOURCE = 16
     LEAKED = 17
+    REUSED = 18
 
 
 Cursor: TypeAlias = psycopg.Cursor[Any]

@@ -44,7 +44,7 @@ def side(store: Store, run: RunRow, name: str) -> Vector:
 
 
 def phrase_numbers(store: Store, run: RunRow, name: str) -> NDArray[np.int32]:
-    """A side column of phrases: "rule", "cause", "code", "message", "fallback", "source" or "leaked"."""
+    """A side column of phrases: "rule", "cause", "code", "message", "fallback", "source", "leaked", "reused"."""
     return side(store, run, name).view(np.int32)
 
 

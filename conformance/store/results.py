@@ -23,7 +23,8 @@ class OutcomeRow:
     """What one test came to in one run. `seconds` maps Phase words to seconds, at most 0.54 % off.
 
     `source` is upstream's side of a skip or an expected failure, None where none was recorded. `leaked` is what the
-    test left changed for the next one; `order_dependent` that it ends otherwise alone than among others.
+    test left changed for the next one; `order_dependent` that it ends otherwise alone than among others. `reused` is
+    the earlier run that the outcome was taken over from, empty for a test that ran.
     """
 
     number: int
@@ -42,6 +43,7 @@ class OutcomeRow:
     source: Source | None = None
     leaked: tuple[str, ...] = ()
     order_dependent: bool = False
+    reused: str = ""
 
     @property
     def key(self) -> str:
@@ -157,6 +159,7 @@ def rows_of(store: Store, run: RunRow, numbers: Sequence[int]) -> list[OutcomeRo
                 rule=said["rule"], message=said["message"], cause=said["cause"], code=said["code"],
                 fallback_ops=ops_of(said["fallback"]), seconds=seconds[place], source=source_of(said["source"]),
                 leaked=ops_of(said["leaked"]), order_dependent=bool(ordered[number]),
+                reused=said["reused"],
             )
         )  # fmt: skip
     return rows

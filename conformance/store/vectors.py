@@ -23,11 +23,11 @@ SHORTEST: Final = 1e-6
 
 RAN_ON: Final = ("", *(each.value for each in RanOn))
 STAGES: Final = ("", *(each.value for each in Stage))
-PHRASES: Final = ("rule", "cause", "code", "message", "fallback", "source", "leaked")
+PHRASES: Final = ("rule", "cause", "code", "message", "fallback", "source", "leaked", "reused")
 """Side columns whose values are numbers of phrases."""
 
 ATTEMPT_PHRASES: Final = PHRASES[:5]
-"""Those that a kept attempt has of its own; source and leaks are kept with the outcome alone."""
+"""Those that a kept attempt has of its own; the others are kept with the outcome alone."""
 
 SIDES: Final[Mapping[str, type[np.generic]]] = {
     **dict.fromkeys(PHRASES, np.int32),

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance import inventory, plan, targets
+from conformance import inventory, plan, reuse, targets
 from conformance.engines.local import LocalEngine
 from conformance.errors import ConformanceError, IncompleteError, InterruptedRunError, StoreError, UsageError
 from conformance.expectations import Chosen
@@ -35,6 +35,7 @@ class Request:
     """What was asked for, checked; `workers` children work side by side; `told` is what expectation files there are.
 
     `upstream` is the PyTorch tree that test files are taken from, `isolate` which tests are run alone in the end.
+    With `reuse`, outcomes of earlier runs are taken over.
     """
 
     target: Target
@@ -46,6 +47,7 @@ class Request:
     isolate: Isolate = Isolate.NONE
     told: Chosen = field(default_factory=Chosen.of_environment)
     upstream: Used | None = None
+    reuse: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,6 +105,7 @@ class Runner:
             header = _header(run, request, tests, device)
             folder.create(header, tests)
             self.say(f"run {run}: {len(tests)} tests planned, {len(held)} at a time")
+            self._take_over(request, folder, header, tests)
             return self._session(request, folder, header, tests, engine, held, sources)
 
     def resume(self, folder: RunFolder, request: Request) -> Ended:
@@ -122,6 +125,13 @@ class Runner:
             _require_same(header, _device_facts(device))
             self.say(f"run {header.run}: going on, {len(tests)} tests planned")
             return self._session(request, folder, header, tests, engine, held, sources)
+
+    def _take_over(self, request: Request, folder: RunFolder, header: RunHeader, tests: Sequence[PlannedTest]) -> None:
+        """Record outcomes of earlier runs as this one's, where that is asked for."""
+        if request.reuse:
+            found = reuse.find(self.settings.runs, header, tests)
+            reuse.write(folder, found)
+            self.say(f"run {header.run}: {len(found)} outcomes are taken over from earlier runs")
 
     def _collect(self, planner: Planner, selection: Selection) -> list[PlannedTest]:
         self.say(f"planning {', '.join(selection.suites)} …")
@@ -213,15 +223,16 @@ def _header(run: str, request: Request, tests: Sequence[PlannedTest], device: di
         },
         environment={
             **environment.describe(), **facts, **request.told.facts(), "workers": str(request.workers),
-            "cache.compile": cache, **_options(request.selection),
+            "cache.compile": cache, **_options(request),
             **(request.upstream.facts() if request.upstream else {}),
         },
     )  # fmt: skip
 
 
-def _options(selection: Selection) -> dict[str, str]:
-    """What changes the machinery under test, so that a run's environment tells of it too."""
-    return {"option.extend-flex-devices": "on"} if selection.extend_flex_devices else {}
+def _options(request: Request) -> dict[str, str]:
+    """What changes the machinery under test, or where outcomes are from: a run's environment tells of it too."""
+    extended = {"option.extend-flex-devices": "on"} if request.selection.extend_flex_devices else {}
+    return extended | ({reuse.OPTION: "on"} if request.reuse else {})
 
 
 def _device_facts(device: dict[str, str]) -> dict[str, str]:

@@ -113,5 +113,6 @@ def _came(model: Model) -> None:
 
 
 def _why(way: Came) -> str:
-    parts = (way.rule, way.code, ", ".join(way.fallback_ops), screen.safe(way.message or way.cause, 160))
+    told = f"re-used from run {way.reused}" if way.reused else ""
+    parts = (told, way.rule, way.code, ", ".join(way.fallback_ops), screen.safe(way.message or way.cause, 160))
     return "; ".join(each for each in parts if each)

@@ -42,7 +42,8 @@ class Reduced:
 class Came:
     """What a model's signature came to in one way. `level` is that of the ladder which was built, "" when none was.
 
-    `seconds` are by stage, `memory` in bytes, both of the last attempt that told.
+    `seconds` are by stage, `memory` in bytes, both of the last attempt that told. `reused` is the earlier run that the
+    outcome was taken over from, empty for a test that ran.
     """
 
     mode: str
@@ -64,6 +65,7 @@ class Came:
     elements: int
     seconds: Mapping[str, float]
     memory: Mapping[str, int]
+    reused: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,7 +133,7 @@ def _unplanned(way: Way, word: str) -> Came:
     return Came(
         mode=way.mode, dtype=way.dtype, number=None, key="", outcome=word, flaky=False, stage="", ran_on="", rule="",
         message="", cause="", code="", fallback_ops=(), level="", inputs={}, missing=(), elements=0, seconds={},
-        memory={},
+        memory={}, reused="",
     )  # fmt: skip
 
 
@@ -145,6 +147,7 @@ def _one(store: Store, run: RunRow, way: Way, row: OutcomeRow) -> tuple[Came, To
         inputs={name: _input(each) for name, each in told.inputs.items()},
         missing=told.missing, elements=told.elements, seconds=found[-1].seconds if found else {},
         memory=found[-1].memory if found else {},
+        reused=row.reused,
     )  # fmt: skip
     return made, told
 
