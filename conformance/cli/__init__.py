@@ -25,6 +25,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "skips": "conformance.cli.skips:skips",
     "repro": "conformance.cli.repro:repro",
     "ingest": "conformance.cli.ingest:ingest",
+    "bundle": "conformance.cli.bundle:bundle",
+    "import": "conformance.cli.bundle:import_bundle",
     "targets": "conformance.cli.targets:show_targets",
     "expectations": "conformance.cli.expectations:expectations",
     "upstream": "conformance.cli.upstream:upstream",
