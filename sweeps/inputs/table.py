@@ -64,7 +64,7 @@ def _filling(wants: Wants, made: Mapping[str, Any], given: Given | None = None) 
         return (given or {})[made["of"]]
     shape = tuple(size(wants, each) for each in made["shape"])
     if fill == "placed":
-        return _placed(wants, shape, size(wants, made["token"]), made["count"])
+        return _placed(wants, shape, size(wants, made["token"]), size(wants, made["count"]))
     if fill in _PATTERNS:
         return values(_PATTERNS[fill](shape, size(wants, made.get("count", 0))), dtype="int64")
     return Filling(
