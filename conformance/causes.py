@@ -19,9 +19,11 @@ _NOISE: Final = (
     (re.compile(r"\[[-\d, ]*\]|\([-\d, ]*\d[-\d, ]*\)"), "[…]"),
     (re.compile(r"(?<![\w.])(?:/[\w.+@-]+)+/([\w.+@-]+)"), r"…/\1"),
     (re.compile(r"(?<![\w.])\d+(\.\d+)?(e[+-]?\d+)?(?!\w)"), "N"),
+    (re.compile(r"\b(aten::\w*?[^\W_])_(?!\w)"), r"\1"),
     (re.compile(r"\s+"), " "),
 )
-"""What differs between two failures of one cause. Digits inside a word stay: they name an op, a dtype, a code."""
+"""What differs between two failures of one cause. Digits inside a word stay: they name an op, a dtype, a code.
+An op in place is the op: `aten::add_` fails for what fails `aten::add`."""
 
 
 def signature(text: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conformance import store as stored
-from conformance.errors import IncompleteError
+from conformance.errors import IncompleteError, UsageError
 from conformance.expectations import today
 from conformance.gate import again, facts, judging, waivers
 from conformance.gate.facts import Facts, Mask, Vectors
@@ -18,7 +18,7 @@ from conformance.gate.policy import Policy
 from conformance.gate.waivers import Blocked, Used, Waiver
 from conformance.outcomes import FLAKY, Outcome
 from conformance.pairs import PairClass
-from conformance.store import Cause, Comparison, Standing, Store
+from conformance.store import Cause, Comparison, RunRow, Standing, Store
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,7 +88,7 @@ def gate(store: Store, question: Question, policy: Policy) -> Verdict:
     used = _waived(store, compared, written, candidate, blocked, question.day or today())
     effective = blocked.copy()
     effective[[number for each in used if not each.expired for number in each.tests]] = False
-    troubles = (*_doubts(candidate, baselines, found), *judging.findings(found))
+    troubles = (*_doubts(candidate, baselines, question.suites, found), *judging.findings(found))
     return Verdict(
         word=judging.word(troubles, int(np.count_nonzero(effective))), policy=policy.name, compared=compared,
         candidate=candidate, baselines=tuple(baselines), facts=found, findings=troubles, effective=effective,
@@ -123,6 +123,9 @@ def _vectors(store: Store, compared: Comparison) -> tuple[Vectors, Comparison]:
 def _facts(store: Store, question: Question, vectors: Vectors, policy: Policy, target: str) -> Iterator[Facts]:
     numbers, names = stored.suites_of(store, len(vectors.classes))
     there = vectors.classes != 0
+    known = sorted(names[each] for each in np.unique(numbers[there]).tolist())
+    if unknown := [each for each in question.suites if each not in known]:
+        raise UsageError(f"no side has a test of suite {unknown[0]!r}: choose from {', '.join(known)}")
     for number in np.unique(numbers[there]).tolist():
         if not question.suites or names[number] in question.suites:
             mine = there & (numbers == number)
@@ -145,26 +148,33 @@ def _waived(
     return waivers.apply(mine, seen, day)
 
 
-def _doubts(candidate: Standing, baselines: Sequence[Standing], found: Sequence[Facts]) -> Iterator[Finding]:
+def _doubts(
+    candidate: Standing, baselines: Sequence[Standing], asked: Sequence[str], found: Sequence[Facts]
+) -> Iterator[Finding]:
     for side, standing in (("candidate", candidate), *(("baseline", each) for each in baselines)):
-        for run in standing.runs:
-            if not run.sealed:
-                left = run.counts.get(Outcome.NOT_RUN, 0)
+        yield from (_open(side, run) for run in standing.runs if not run.sealed)
+    lacking = set.intersection(*(set(each.lacking) for each in baselines))
+    for side, suites in (("candidate", candidate.lacking), ("baseline", sorted(lacking))):
+        for suite in suites:
+            if not asked or suite in asked:
                 yield Finding(
-                    rule="sealed", suite="",
-                    sentence=f"run {run.uid} of the {side} is not sealed: {left:,} of its tests have not run",
-                    remedy=f"finish it with `conformance run --resume {run.uid}`",
+                    rule="sealed", suite=suite, sentence=f"the {side} has no sealed run of suite {suite}",
+                    remedy="finish its run with --resume, or gate the other suites with --suite",
                 )  # fmt: skip
-    for suite in candidate.lacking:
-        yield Finding(
-            rule="sealed", suite=suite, sentence=f"the candidate has no sealed run of suite {suite}",
-            remedy="finish its run with --resume, or gate the other suites with --suite",
-        )  # fmt: skip
     if not any(each.comparable for each in found):
         yield Finding(
             rule="comparable", suite="", sentence="no test is comparable: the two sides planned different tests",
             remedy="name a baseline with the same suites, or leave --suite out",
         )  # fmt: skip
+
+
+def _open(side: str, run: RunRow) -> Finding:
+    left = run.counts.get(Outcome.NOT_RUN, 0)
+    return Finding(
+        rule="sealed", suite="",
+        sentence=f"run {run.uid} of the {side} is not sealed: {left:,} of its tests have not run",
+        remedy=f"finish it with `conformance run --resume {run.uid}`",
+    )  # fmt: skip
 
 
 def numbers_of(verdict: Verdict) -> NDArray[np.intp]:

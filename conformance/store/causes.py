@@ -75,7 +75,7 @@ def _signatures(store: Store, compared: Comparison, numbers: NDArray[np.intp]) -
 
 def _told(kind: Kind, body: str) -> str:
     if kind is Kind.FALLBACK:
-        return f"on the CPU: {', '.join(body.splitlines())}"
+        return f"on the CPU: {', '.join(sorted({signature(each) for each in body.splitlines()}))}"
     return body if kind is Kind.RULE else signature(body)
 
 

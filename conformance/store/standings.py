@@ -127,7 +127,7 @@ def _of_release(name: str, found: Sequence[RunRow]) -> Standing:
     parts = [made for each in whole if (made := _part(each, first)) is not None]
     used = {each.run.number for each in parts}
     others = [each for each in whole if each.number not in used]
-    open_runs = [each for each in found if not each.sealed]
+    open_runs = [each for each in found if each.whole and not each.sealed]
     lacking = {suite for each in open_runs for suite in each.selection.suites} - set(first)
     return Standing(
         name=name, parts=tuple(parts), remarks=tuple(_remarks(name, parts, others, open_runs)),

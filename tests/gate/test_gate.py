@@ -281,3 +281,20 @@ def test_a_partial_selection_is_compared_where_it_overlaps_and_never_called_whol
     assert said.code == 3
     assert "5.0% (1 of 20) of the baseline's tests are comparable" in said.out
     assert "none is sealed over a whole profile" in said.err
+
+
+def test_an_aborted_run_of_one_suite_is_told_and_does_not_stand_in_the_way_of_the_others(
+    command: Command, store: Store, tmp_path: Path
+) -> None:
+    two(store, tmp_path, {})
+    ingest(store, make_run(tmp_path / "t", {"y": None}, release="r2", suite="t", started=3 * DAY))
+    some = Selection(suites=("u",), ops=("add",))
+    ingest(store, make_run(tmp_path / "u", {"z": None}, release="r2", suite="u", selection=some, started=3 * DAY))
+    said = command("gate", "--candidate", "r2", "--format", "json")
+    assert said.code == 3
+    assert [each["sentence"] for each in json.loads(said.out)["findings"]] == [
+        "the candidate has no sealed run of suite t"
+    ]
+    assert command("gate", "--candidate", "r2", "--suite", "s").code == 0
+    refused = command("gate", "--candidate", "r2", "--suite", "x")
+    assert (refused.code, "no side has a test of suite 'x': choose from s" in refused.err) == (2, True)
