@@ -1,5 +1,6 @@
 """What an attempt at a model came to in numbers: one line each beside the run's plan, for reports and repetition."""
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,14 @@ import msgspec
 from sweeps.floats import encoded
 from sweeps.inputs.filling import Filling
 from sweeps.outputs import Difference
+from sweeps.stages.dynamo import CompiledFacts
 from sweeps.stages.losses import Loss
 
 
 class Training(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What mode `train` adds. `cpu` and `device` are the losses of each step, `curve` their relative L2 distance.
+    """What mode `train` adds. `cpu` and `device` are the losses of each step, None for what is no number, `curve` their
+    relative L2 distance; one that is left out is infinite. `drift` is how far the CPU's curve is from its own
+    in a wider dtype, measured where the device's is farther than `allowed_curve` was.
 
     `refused` is what the model said to the first labels, where it did not take any. `gradients` counts those of the
     first step, `gradient` is the largest distance of one, but for `roundings` of them, which are zero but for rounding;
@@ -25,12 +29,13 @@ class Training(msgspec.Struct, kw_only=True, omit_defaults=True):
     steps: int
     loss: Loss | None = None
     refused: str = ""
-    cpu: list[float] = []
-    device: list[float] = []
-    curve: float = 0.0
+    cpu: list[float | None] = []
+    device: list[float | None] = []
+    curve: float = math.inf
     allowed_curve: float = 0.0
+    drift: float = 0.0
     gradients: int = 0
-    gradient: float = 0.0
+    gradient: float = math.inf
     roundings: int = 0
     allowed_gradient: float = 0.0
     worst: list[Difference] = []
@@ -45,7 +50,8 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     why earlier steps were left. `missing` are modalities left out because the model `refused` its inputs. `seconds`
     are by stage, `memory` in bytes: of the parameters, and the most that the process held. `ops` are the aten ops of
     the CPU's run, `discrete` and `constant` what weakens a comparison. `untied` are
-    shared parameters that moving took apart and that were put together again. `train` is of that mode.
+    shared parameters that moving took apart and that were put together again. `train` and
+    `compiled` are of those modes.
     """
 
     key: str
@@ -66,6 +72,7 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     differences: list[Difference] = []
     untied: tuple[str, ...] = ()
     train: Training | None = None
+    compiled: CompiledFacts | None = None
 
 
 def append(folder: Path, facts: Facts) -> None:

@@ -20,14 +20,15 @@ _DEEPEST: Final = 6
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One output on both sides. `relative` is |device - cpu| / |cpu| over all elements, `correlation` Pearson's.
+    """One output on both sides. `relative` is |device - cpu| / |cpu| over all elements, left out of JSON where it is
+    infinite; `correlation` is Pearson's.
 
     `device` and `cpu` are the two L2 norms; `worst` the place of the largest difference with both values.
     """
 
     name: str
     shape: tuple[int, ...]
-    relative: float
+    relative: float = math.inf
     correlation: float
     device: float
     cpu: float

@@ -21,7 +21,7 @@ from sweeps.reduce import TINY, reduce
 from sweeps.resolving import Refusal, Resolved, refusal, resolve
 from sweeps.signature import Signature
 
-MODES: Final = ("eager", "train")
+MODES: Final = ("eager", "train", "compile")
 DTYPES: Final = ("float32", "bfloat16")
 MOST_ARCHITECTURES: Final = 100
 """Architectures of the profile `default`: those whose models are downloaded most."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.plan import PlannedTest, Selection
-from conformance.suites import Bench
+from conformance.suites import Bench, Unstarted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,8 +16,8 @@ class ModelsSuite:
     preload: tuple[str, ...] = ("sweeps.warm", "sweeps.running", "sweeps.planning")
 
     def warm(self, tests: Sequence[PlannedTest]) -> tuple[str, ...]:
-        """Nothing further."""
-        return ()
+        """What compiles for the first time in a process imports much: once for all of them."""
+        return ("conformance.suites.ops.warm", "sweeps.twice") if self.apart(tests) else ()
 
     def collect(self, selection: Selection, target: str, release: str) -> Iterable[PlannedTest]:
         """As `collect_beside`, for looking only: the signatures go with the temporary folder."""
@@ -38,6 +38,16 @@ class ModelsSuite:
         from sweeps import running
 
         running.run(tests, bench)
+
+    def apart(self, tests: Sequence[PlannedTest]) -> Sequence[PlannedTest]:
+        """Those of mode `compile`: a second process is to find what the first one compiled."""
+        return [test for test in tests if test.id.kind == "compile"]
+
+    def run_apart(self, tests: Sequence[PlannedTest], unstarted: Unstarted) -> int:
+        """Run them in processes of their own."""
+        from sweeps import twice
+
+        return twice.run(tests, unstarted)
 
 
 def suite() -> ModelsSuite:

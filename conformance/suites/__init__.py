@@ -1,6 +1,6 @@
 """Suites: where planned tests come from and how they are run. One module a suite; `get` finds it by name."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +31,22 @@ class Bench:
         return self.numbers.get(key, 0) + 1
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unstarted:
+    """What a suite needs to run tests in processes that it forks: the journal, and how to start the device in one.
+
+    `start` raises SystemExit, with the status that a child then ends with, where the device cannot be used.
+    """
+
+    journal: Journal
+    numbers: Mapping[str, int]
+    start: Callable[[], Bench]
+
+    def number(self, key: str) -> int:
+        """Which attempt at this test comes next, from 1."""
+        return self.numbers.get(key, 0) + 1
+
+
 class Suite(Protocol):
     """A source of planned tests."""
 
@@ -54,6 +70,20 @@ class KeepsBeside(Suite, Protocol):
 
     def collect_beside(self, selection: Selection, target: str, release: str, folder: Path) -> Iterable[PlannedTest]:
         """As `Suite.collect`, with a folder to write to; the same folder again when a run is resumed."""
+
+
+@runtime_checkable
+class ForksItself(Protocol):
+    """A suite of which some tests need processes of their own, forked by a child that has not started the device.
+
+    They are run before the others of a shard, since a process that started a device can no longer be forked.
+    """
+
+    def apart(self, tests: Sequence[PlannedTest]) -> Sequence[PlannedTest]:
+        """Which of the tests these are."""
+
+    def run_apart(self, tests: Sequence[PlannedTest], unstarted: Unstarted) -> int:
+        """Run the tests, each journalled; 0, or the status with which the child is to end at once."""
 
 
 _REGISTRY: Final = Registry(

@@ -18,7 +18,7 @@ from conformance import plan, suites, targets
 from conformance.errors import ConformanceError
 from conformance.journal import Journal
 from conformance.outcomes import Outcome
-from conformance.suites import Bench, KeepsBeside
+from conformance.suites import Bench, ForksItself, KeepsBeside, Unstarted
 from conformance.supervision import jobs
 from conformance.supervision.jobs import SHARE, Answer, ChildExit, Collect, Place, Shard, Survey
 from conformance.targets import Device
@@ -152,22 +152,38 @@ class Leaving:
 
 def _run_journalled(job: Shard, journal: Journal) -> int:
     _stop_in_good_order(journal)
+    suite = suites.get(job.place.suite)
+    first = suite.apart(job.tests) if isinstance(suite, ForksItself) else ()
+    if isinstance(suite, ForksItself) and first:
+        unstarted = Unstarted(journal=journal, numbers=job.numbers, start=lambda: _started(job, journal))
+        if status := suite.run_apart(first, unstarted):
+            return status
+    done = {test.key for test in first}
+    if rest := [test for test in job.tests if test.key not in done]:
+        try:
+            bench = _started(job, journal)
+        except SystemExit:
+            return ChildExit.UNUSABLE
+        suite.run(rest, bench)
+    return ChildExit.FINE
+
+
+def _started(job: Shard, journal: Journal) -> Bench:
+    """Start the device. Raises SystemExit, the trouble noted in the journal, when it cannot be used."""
     try:
         device = targets.get(job.place.target).activate(job.place.release)
+        sick = _probe(device) if job.probe else ""
     except Exception as error:
         traceback.print_exc()
-        journal.note("unusable", _sentence(error))
-        return ChildExit.UNUSABLE
-    if job.probe and (sick := _probe(device)):
+        sick = _sentence(error)
+    if sick:
         journal.note("unusable", sick)
-        return ChildExit.UNUSABLE
+        raise SystemExit(ChildExit.UNUSABLE)
     journal.note("ready")
-    bench = Bench(
+    return Bench(
         target=job.place.target, release=job.place.release, device=device, journal=journal, numbers=job.numbers,
         sample=job.sample,
     )  # fmt: skip
-    suites.get(job.place.suite).run(job.tests, bench)
-    return ChildExit.FINE
 
 
 def _stop_in_good_order(journal: Journal) -> None:

@@ -16,8 +16,20 @@ from sweeps.stages.trial import SEED
 STEPS: Final = 10
 """Steps of the loss curve."""
 
-OPTIMIZER: Final[Mapping[str, Any]] = {"name": "AdamW", "lr": 1e-3, "weight_decay": 0.01}
-"""The optimizer, with those of PyTorch's options that are given; the rest is PyTorch's default."""
+FEW_STEPS: Final = 3
+"""Steps of a model of more than LARGE elements: those of a bigger level would take minutes."""
+LARGE: Final = 10_000_000
+
+OPTIMIZER: Final[Mapping[str, Any]] = {"name": "AdamW", "lr": 1e-3, "eps": 1e-6, "weight_decay": 0.01}
+"""The optimizer, with those of PyTorch's options that are given; the rest is PyTorch's default.
+
+With its own `eps` of 1e-8 a gradient that is zero but for rounding still moves a parameter, in a direction of chance.
+"""
+
+
+def steps_of(elements: int) -> int:
+    """How many steps a model of so many elements takes."""
+    return STEPS if elements <= LARGE else FEW_STEPS
 
 
 @dataclass(kw_only=True, slots=True, eq=False, repr=False)
@@ -59,10 +71,10 @@ class Loop:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 
-    def curve(self) -> list[float]:
-        """The losses of further steps, one before each of them, to STEPS in all with the last one."""
+    def curve(self, steps: int) -> list[float]:
+        """The last loss and those of further steps, `steps` in all."""
         found = [float(self.last.detach().cpu())]
-        for _ in range(STEPS - 1):
+        for _ in range(steps - 1):
             self.forward()
             found.append(float(self.last.detach().cpu()))
             self.backward()

@@ -14,7 +14,7 @@ from sweeps.inputs.filling import tensors
 from sweeps.outputs import named
 from sweeps.stages import losses
 from sweeps.stages.calm import calm, still
-from sweeps.stages.loop import Loop
+from sweeps.stages.loop import Loop, steps_of
 from sweeps.stages.losses import Loss
 from sweeps.stages.reference import Reference, UnusableError
 from sweeps.stages.trial import SEED, Trial, on
@@ -53,17 +53,31 @@ def cannot(why: str) -> UnusableError:
     return UnusableError(Outcome.INVALID, "cannot-train", why)
 
 
-def arguments(trial: Trial, reference: Reference, loss: Loss, device: str) -> dict[str, Any]:
+def arguments(reference: Reference, loss: Loss, device: str, dtype: torch.dtype) -> dict[str, Any]:
     """What the model is called with in training."""
     given = {**tensors(reference.inputs.given), **loss.inputs()}
-    return {name: on(each, device, trial.dtype) for name, each in given.items()}
+    return {name: on(each, device, dtype) for name, each in given.items()}
+
+
+def wider(trial: Trial, reference: Reference, taught: Taught) -> list[float]:
+    """The CPU's losses in the next wider dtype: how far its own are from them, a device's may be too."""
+    dtype = torch.float64 if trial.dtype is torch.float32 else torch.float32
+    loop = Loop(
+        model=still(copy.deepcopy(reference.model).to(dtype)), loss=taught.loss, device="cpu",
+        arguments=arguments(reference, taught.loss, "cpu", dtype),
+    )  # fmt: skip
+    loop.prepare()
+    loop.forward()
+    loop.backward()
+    loop.step()
+    return loop.curve(len(taught.curve))
 
 
 def _taught(trial: Trial, reference: Reference) -> Taught:
     loss, draws = _loss(trial, reference)
     loop = Loop(
-        model=still(copy.deepcopy(reference.fresh)), arguments=arguments(trial, reference, loss, "cpu"), loss=loss,
-        device="cpu",
+        model=still(copy.deepcopy(reference.fresh)), loss=loss, device="cpu",
+        arguments=arguments(reference, loss, "cpu", trial.dtype),
     )  # fmt: skip
     loop.prepare()
     before = loop.buffers()
@@ -76,7 +90,8 @@ def _taught(trial: Trial, reference: Reference) -> Taught:
         raise cannot("no parameter gets a gradient on the CPU")
     loop.step()
     return Taught(
-        loss=loss, answer=answer, gradients=gradients, buffers=buffers, curve=loop.curve(),
+        loss=loss, answer=answer, gradients=gradients, buffers=buffers,
+        curve=loop.curve(steps_of(trial.facts.elements)),
         draws=draws and _varies(loop),
         moved=frozenset(name for name, each in buffers.items() if not _same(each, before.get(name))),
     )  # fmt: skip
@@ -105,7 +120,7 @@ def _loss(trial: Trial, reference: Reference) -> tuple[Loss, bool]:
 def _tried(trial: Trial, reference: Reference, loss: Loss) -> tuple[Any, bool]:
     seen = Watched()
     with calm(SEED), torch.enable_grad(), seen:
-        result = still(copy.deepcopy(reference.fresh))(**arguments(trial, reference, loss, "cpu"))
+        result = still(copy.deepcopy(reference.fresh))(**arguments(reference, loss, "cpu", trial.dtype))
     return result, bool(seen.names & RANDOM)
 
 

@@ -1,7 +1,7 @@
 """One attempt at one planned model: what is known of it, the stage it is in, and what was seen on the device."""
 
 import resource
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -21,6 +21,8 @@ from sweeps.signature import Signature
 PHASES: Final = {
     Stage.BUILD: Phase.BUILD, Stage.REFERENCE: Phase.COMPARE, Stage.MOVE: Phase.SETUP, Stage.FORWARD: Phase.EXECUTE,
     Stage.COMPARE: Phase.COMPARE, Stage.BACKWARD: Phase.EXECUTE, Stage.STEP: Phase.EXECUTE,
+    Stage.COMPILE: Phase.COMPILE, Stage.COMPILED_FORWARD: Phase.EXECUTE, Stage.COMPILED_COMPARE: Phase.COMPARE,
+    Stage.WARM: Phase.COMPILE_WARM,
 }  # fmt: skip
 """The phase of time that a stage belongs to."""
 
@@ -45,13 +47,12 @@ class Trial:
     seen: Seen = field(default_factory=Seen)
     off_device: str = ""
     apart: dict[str, float] = field(default_factory=dict)
+    divided: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def at(self, stage: Stage) -> Iterator[None]:
         """Be in a stage, and add its time and memory to the facts."""
-        if stage is not self.stage:
-            self.stage = stage
-            self.enter(stage)
+        self.enters(stage)
         start = perf_counter()
         try:
             yield
@@ -66,15 +67,26 @@ class Trial:
         try:
             return work()
         finally:
-            self.apart[phase] = self.apart.get(phase, 0.0) + perf_counter() - start
-            self.facts.seconds[self.stage] = self.facts.seconds.get(self.stage, 0.0) - perf_counter() + start
+            self.divide(self.stage, {phase: perf_counter() - start})
+
+    def enters(self, stage: Stage) -> None:
+        """Go on to a stage; its time is for who called."""
+        if stage is not self.stage:
+            self.stage = stage
+            self.enter(stage)
+
+    def divide(self, stage: Stage, phases: Mapping[Phase, float]) -> None:
+        """Give a part of a stage's time, which is still running, to phases."""
+        for phase, seconds in phases.items():
+            self.apart[phase] = self.apart.get(phase, 0.0) + seconds
+        self.divided[stage] = self.divided.get(stage, 0.0) + sum(phases.values())
 
     def phases(self) -> dict[str, float]:
         """Seconds by phase."""
         found: dict[str, float] = dict(self.apart)
         for stage, seconds in self.facts.seconds.items():
             phase = PHASES.get(Stage(stage), Phase.EXECUTE)
-            found[phase] = found.get(phase, 0.0) + seconds
+            found[phase] = found.get(phase, 0.0) + max(0.0, seconds - self.divided.get(stage, 0.0))
         return found
 
     def tracked(self, work: Callable[[], Any]) -> Any:

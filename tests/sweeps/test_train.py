@@ -14,7 +14,7 @@ from sweeps.inputs import Inputs
 from sweeps.inputs.filling import normal, tensors
 from sweeps.outputs import Difference
 from sweeps.signature import Signature
-from sweeps.stages import moving, train
+from sweeps.stages import moving, teacher, train
 from sweeps.stages.loop import STEPS
 from sweeps.stages.losses import Loss
 from sweeps.stages.reference import Reference
@@ -63,11 +63,12 @@ class Doubled(torch.autograd.Function):
 class Later:
     """Right for the first call, off after."""
 
-    calls = 0
+    def __init__(self, shift: float = 0.2) -> None:
+        self.calls, self.shift = 0, shift
 
     def __call__(self, x: Tensor) -> Tensor:
         self.calls += 1
-        return x if self.calls == 1 else x + 0.2
+        return x if self.calls == 1 else x + self.shift
 
 
 Ended = Callable[..., tuple[Attempt, Trial]]
@@ -151,6 +152,19 @@ def test_losses_that_part_after_the_first_step_fail_the_step(ended: Ended) -> No
     assert (attempt.outcome, attempt.stage) == (Outcome.FAIL, Stage.STEP)
     assert "loss curve is wrong" in attempt.message
     assert _training(trial).curve > 1e-4
+
+
+def test_a_device_is_not_held_to_more_than_the_cpu_rounds(ended: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wide(_trial: Trial, _reference: Reference, taught: Any) -> list[float]:
+        return [each * 1.02 for each in taught.curve]
+
+    monkeypatch.setattr(teacher, "wider", wide)
+    attempt, trial = ended(Net(), Net(Later(0.02)))
+    assert attempt.outcome is Outcome.PASS
+    assert 1e-4 < _training(trial).curve < _training(trial).allowed_curve
+    assert _training(trial).drift == pytest.approx(0.02 / 1.02, rel=1e-4)
+    attempt, _ = ended(Net(), Net(Later(3.0)))
+    assert attempt.outcome is Outcome.FAIL
 
 
 def test_wrong_outputs_in_training_fail_the_comparison(ended: Ended) -> None:
