@@ -53,14 +53,19 @@ class Meter:
         """Tests that nothing more will be done about."""
         return len(self.ledger.tests) - len(self.queue) - len(self._running())
 
-    def _left(self) -> float:
-        return self.queue.seconds + sum(map(self.queue.seconds_of, self._running()))
-
     def estimate(self, now: float) -> float | None:
-        """Seconds left, from the expected work and the speed so far; None before anything can be said."""
-        left = self._left()
-        spent = self.whole - left
-        return (now - self.started) * left / spent if spent > 0.02 * self.whole else None
+        """Seconds left, from the expected work and the speed so far; None before anything can be said.
+
+        What was learned of tests in this run is seconds as they are; of the others only the relation is known.
+        """
+        running = self._running()
+        paced = self.queue.paced + sum(self.queue.seconds_of(each) for each in running if self.queue.is_learned(each))
+        left = self.queue.seconds + sum(map(self.queue.seconds_of, running)) - paced
+        whole = self.whole - self.queue.guessed
+        spent = whole - left
+        if spent <= 0.02 * whole:
+            return None
+        return paced / max(1, len(self.slots)) + (now - self.started) * left / spent
 
     def line(self, now: float) -> str:
         """`1200/6121 tests  pass 1100 · fallback 100  about 3 min left`."""

@@ -54,6 +54,11 @@ class Queue:
         for file, tests_of_it in self._files.items():
             self._left[file] = sum(self._seconds[test.key] for test in tests_of_it)
         self.seconds = sum(self._seconds.values())
+        self.paced = 0.0
+        """Of these seconds, those of tests whose expectation was learned in this run."""
+        self.guessed = 0.0
+        """Seconds that tests with a learned expectation were taken for before."""
+        self._learned: set[str] = set()
 
     def __len__(self) -> int:
         singles = len(self._alone) + len(self._later)
@@ -69,7 +74,8 @@ class Queue:
             return self._single(self._alone)
         if self._halves:
             half = self._halves.popleft()
-            self.seconds -= sum(self._seconds[test.key] for test in half)
+            for test in half:
+                self._count(test, -1)
             return Batch(suite=half[0].id.suite, tests=half)
         file = self._largest()
         if file is not None:
@@ -91,27 +97,43 @@ class Queue:
             file = _file(test)
             self._files.setdefault(file, deque()).appendleft(test)
             self._left[file] = self._left.get(file, 0.0) + self._seconds[test.key]
-            self.seconds += self._seconds[test.key]
+            self._count(test, 1)
 
     def learn(self, tests: Iterable[PlannedTest], seconds: float) -> None:
         """What tests are expected to take that were never measured; none of them may wait in the queue."""
-        self._seconds |= {test.key: seconds for test in tests if test.key not in self._measured}
+        for key in [test.key for test in tests if test.key not in self._measured]:
+            if key not in self._learned:
+                self.guessed += self._seconds[key]
+                self._learned.add(key)
+            self._seconds[key] = seconds
+
+    def is_learned(self, key: str) -> bool:
+        """Whether the expectation was learned in this run."""
+        return key in self._learned
+
+    def _count(self, test: PlannedTest, times: int) -> None:
+        """A test comes to wait (1) or waits no more (-1)."""
+        self.seconds += times * self._seconds[test.key]
+        if test.key in self._learned:
+            self.paced += times * self._seconds[test.key]
 
     def halve(self, tests: Sequence[PlannedTest]) -> None:
         """Have these tests run as two batches: one of them keeps a child from starting any."""
         middle = len(tests) // 2
         self._halves.extend(tuple(half) for half in (tests[:middle], tests[middle:]) if half)
-        self.seconds += sum(self._seconds[test.key] for test in tests)
+        for test in tests:
+            self._count(test, 1)
 
     def later(self, test: PlannedTest) -> None:
         """Have this test run by itself, after all the others."""
         self._later.append(test)
-        self.seconds += self._seconds[test.key]
+        self._count(test, 1)
 
     def alone(self, test: PlannedTest) -> None:
         """Have this test run by itself, before the rest; one that an earlier session ran may be new here."""
         self._alone.append(test)
-        self.seconds += self._seconds.setdefault(test.key, UNKNOWN_SECONDS)
+        self._seconds.setdefault(test.key, UNKNOWN_SECONDS)
+        self._count(test, 1)
 
     def _cut(self, first: tuple[str, str]) -> tuple[PlannedTest, ...]:
         # One worker has nobody to wait for; several end together when batches get smaller.
@@ -133,7 +155,7 @@ class Queue:
 
     def _take(self, waiting: deque[PlannedTest]) -> PlannedTest:
         test = waiting.popleft()
-        self.seconds -= self._seconds[test.key]
+        self._count(test, -1)
         return test
 
 

@@ -1,11 +1,19 @@
 """Batches: longest first, smaller towards the end, nothing lost and nothing twice."""
 
+from pathlib import Path
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conformance.journal import Journal
 from conformance.outcomes import TestId
 from conformance.plan import PlannedTest
+from conformance.progress import Meter
+from conformance.record import Attempts
+from conformance.supervision.leases import Lease
+from conformance.supervision.ledger import Ledger
 from conformance.supervision.shards import LONGEST_BATCH, MOST_TESTS, Queue
+from conformance.supervision.slots import Slot
 
 
 def planned(number: int, suite: str = "s", file: str = "f", kind: str = "") -> PlannedTest:
@@ -115,3 +123,37 @@ def test_what_was_learned_of_tests_cuts_finer_batches_and_never_replaces_a_measu
     queue.give_back(batch.tests)
     assert queue.seconds_of(tests[0].key) == 0.02
     assert max(len(each) for each in drain(queue)) <= 31
+
+
+def test_seconds_that_were_learned_are_counted_apart_and_all_are_given_out_in_the_end() -> None:
+    tests = [planned(number) for number in range(10)]
+    queue = Queue(tests, {}, 2)
+    batch = queue.take()
+    assert batch is not None
+    queue.learn(batch.tests, 2.0)
+    queue.learn(batch.tests, 3.0)
+    queue.give_back(batch.tests)
+    assert (queue.paced, round(queue.guessed, 6)) == (30.0, 0.2)
+    drain(queue)
+    assert (abs(queue.paced), abs(queue.seconds)) < (1e-9, 1e-9)
+
+
+def test_what_is_left_of_learned_tests_is_divided_by_the_workers_whatever_was_guessed_before(tmp_path: Path) -> None:
+    tests = [planned(number) for number in range(100)]
+    queue = Queue(tests, {}, 2)
+    with Journal(tmp_path / "journal") as own:
+        meter = Meter(
+            Ledger(tests, Attempts(), own),
+            queue,
+            [Slot(lease=Lease(core=each, lock=-1)) for each in range(2)],
+            started=0.0,
+        )
+    batch = queue.take()
+    assert batch is not None
+    assert len(batch.tests) == 100
+    # Ten of them took 280 seconds, and the other ninety are expected to take 2 each.
+    queue.learn(batch.tests[10:], 2.0)
+    queue.give_back(batch.tests[10:])
+    estimate = meter.estimate(280.0)
+    assert estimate is not None
+    assert abs(estimate - 90.0) < 1e-6
