@@ -12,7 +12,10 @@ SMALLEST_WIDTH: Final = 32
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Level:
-    """Sizes that a level aims at. `width` is that of the widest hidden state, None to keep widths; `heads` likewise."""
+    """Sizes that a level aims at. `width` is that of the widest hidden state, None to keep widths; `heads` likewise.
+
+    `whole_heads` keeps the size of a head: kernels for attention are chosen by it.
+    """
 
     name: str
     width: int | None
@@ -21,10 +24,16 @@ class Level:
     experts: int
     vocabulary: int
     positions: int
+    whole_heads: bool = False
 
 
 TINY: Final = Level(name="tiny", width=64, layers=2, heads=4, experts=4, vocabulary=512, positions=512)
 SMALL: Final = Level(name="small", width=256, layers=2, heads=4, experts=4, vocabulary=512, positions=512)
+ALIGNED: Final = Level(
+    name="aligned", width=256, layers=2, heads=4, experts=4, vocabulary=512, positions=512, whole_heads=True
+)
+"""Beside the ladder: heads as wide as they were, in hidden states of 256 up to 511."""
+
 SHALLOW: Final = Level(name="shallow", width=None, layers=2, heads=None, experts=4, vocabulary=2048, positions=512)
 
 WHOLE: Final = Level(

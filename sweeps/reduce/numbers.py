@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from sweeps.reduce import layers
 from sweeps.reduce.levels import WINDOW, Level
+from sweeps.reduce.relations import SIZES, WIDTHS
 from sweeps.reduce.roles import Role, is_hidden, role_of
 from sweeps.reduce.tokens import Tokens
 from sweeps.reduce.widths import Widths, is_count
@@ -96,10 +97,27 @@ class Node:
         if self.level.heads is None:
             return value
         if role is Role.HEADS:
-            return few_heads(value, self.level.heads)
+            return self._query(value)
         if role is Role.HEAD_SIZE:
-            return value if value <= 16 else min(8, value) if name == "rotary_dim" else small_head(value)
+            return (
+                value
+                if self.level.whole_heads or value <= 16
+                else min(8, value)
+                if name == "rotary_dim"
+                else small_head(value)
+            )
         return self._kv_heads(name, value)
+
+    def _query(self, value: int) -> int:
+        """Query heads: a few, or as many whole ones as the hidden width has room for where they filled it."""
+        assert self.level.heads is not None
+        few = few_heads(value, self.level.heads)
+        width = next((each for name in WIDTHS if is_count(each := self.before.get(name))), 0)
+        size = next((each for name in SIZES if is_count(each := self.before.get(name))), width // max(1, value))
+        if not self.level.whole_heads or not size or size * value != width:
+            return few
+        room = self.widths.hidden(width) // size
+        return max(1, next((each for each in range(room, 0, -1) if self.widths.hidden(width) % each == 0), few))
 
     def _kv_heads(self, name: str, value: int) -> int:
         """Multi-query stays multi-query, multi-head multi-head; grouped means half as many as query heads."""
@@ -107,7 +125,7 @@ class Node:
         heads = self._query_heads(name)
         if value == 1 or heads is None:
             return min(value, self.level.heads)
-        query = few_heads(heads, self.level.heads)
+        query = self._query(heads)
         return query if value == heads else max(1, min(value, query // 2))
 
     def _query_heads(self, name: str) -> int | None:

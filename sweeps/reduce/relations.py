@@ -7,9 +7,9 @@ from sweeps.reduce.widths import is_count
 
 Tree = dict[str, Any]
 
-_WIDTHS: Final = ("hidden_size", "d_model", "n_embd", "embed_dim", "hidden_dim", "dim", "attention_hidden_size")
+WIDTHS: Final = ("hidden_size", "d_model", "n_embd", "embed_dim", "hidden_dim", "dim", "attention_hidden_size")
 _HEADS: Final = ("num_attention_heads", "num_heads", "n_head", "n_heads", "encoder_attention_heads", "attention_heads")
-_SIZES: Final = ("head_dim", "d_kv", "attention_head_dim", "attention_head_size", "kv_channels", "d_head", "head_size")
+SIZES: Final = ("head_dim", "d_kv", "attention_head_dim", "attention_head_size", "kv_channels", "d_head", "head_size")
 _STATE: Final = (
     ("mamba_n_heads", "mamba_d_head", "mamba_expand"),
     ("mamba_num_heads", "mamba_head_dim", "expand"),
@@ -41,10 +41,10 @@ def restore(before: Mapping[str, Any], after: Tree) -> None:
 
 def _heads(before: Mapping[str, Any], after: Tree) -> None:
     """heads * head size == hidden width."""
-    heads, size = _first(_HEADS, before), _first(_SIZES, before)
+    heads, size = _first(_HEADS, before), _first(SIZES, before)
     if not heads or not size or "qk_rope_head_dim" in before:
         return
-    for width in (name for name in _WIDTHS if is_count(before.get(name))):
+    for width in (name for name in WIDTHS if is_count(before.get(name))):
         if before[heads] * before[size] == before[width] and after[width] % after[heads] == 0:
             after[size] = after[width] // after[heads]
             return
@@ -66,7 +66,7 @@ def _latent(before: Mapping[str, Any], after: Tree) -> None:
 
 def _state_space(after: Tree) -> None:
     """State-space layers: heads * head size == expansion * hidden width, and groups divide heads."""
-    width = after.get(_first(_WIDTHS, after) or "hidden_size")
+    width = after.get(_first(WIDTHS, after) or "hidden_size")
     for heads, size, expand in _STATE:
         if not (is_count(after.get(heads)) and is_count(after.get(size)) and after.get(expand) and width):
             continue
@@ -93,7 +93,7 @@ def _experts(after: Tree) -> None:
 
 def _scales(before: Mapping[str, Any], after: Tree) -> None:
     """A scale of queries that was the size of a head."""
-    size = _first(_SIZES, before)
+    size = _first(SIZES, before)
     for name in _SCALES:
         if size and is_count(before.get(name)) and before[name] == before[size]:
             after[name] = after[size]

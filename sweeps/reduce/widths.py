@@ -29,9 +29,13 @@ def fields(node: Any) -> Iterator[tuple[str, Any]]:
 
 @dataclass(kw_only=True, slots=True)
 class Widths:
-    """One scale for a whole tree. `divisor` is a power of two, 1 to keep widths."""
+    """One scale for a whole tree.
+
+    `divisor` is a power of two, 1 to keep widths; hidden widths are multiples of `unit`.
+    """
 
     divisor: int
+    unit: int = 32
     known: dict[int, int] = field(default_factory=dict)
 
     @classmethod
@@ -39,7 +43,8 @@ class Widths:
         """The scale that brings the widest hidden state of a tree to the level's width, all hidden widths mapped."""
         found = list(fields(tree))
         widest = max((v for k, v in found if is_count(v) and v >= SMALLEST_WIDTH and is_main(k)), default=0)
-        made = cls(divisor=_divisor(widest, level.width))
+        # Heads of 64 and of 128, the usual sizes, fit into such a width a whole number of times.
+        made = cls(divisor=_divisor(widest, level.width), unit=128 if level.whole_heads else 32)
         for key, value in found:
             if is_hidden(key):
                 for each in value if isinstance(value, list) else (value,):
@@ -48,8 +53,8 @@ class Widths:
         return made
 
     def hidden(self, value: int) -> int:
-        """A width that heads divide: a multiple of 32."""
-        return self._mapped(value, 32)
+        """A width that heads divide."""
+        return self._mapped(value, self.unit)
 
     def width(self, value: int) -> int:
         """Any other width: a multiple of 8."""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sweeps import architectures, configs
-from sweeps.reduce import SHALLOW, SMALL, TINY, WHOLE, reduce
+from sweeps.reduce import ALIGNED, SHALLOW, SMALL, TINY, WHOLE, reduce
 from sweeps.reduce.layers import MOST_KEPT, moved
 from sweeps.reduce.roles import Role, role_of
 from sweeps.reduce.widths import fields, is_count
@@ -47,6 +47,37 @@ def test_a_reduced_decoder_keeps_its_class_of_attention_and_every_kind_of_layer(
     assert made["attention_dropout"] == 0.0
     assert (made["rms_norm_eps"], made["hidden_act"]) == (1e-6, "silu")
     assert made["sliding_window"] in (None, 8)
+
+
+@given(decoders())
+def test_aligned_heads_are_as_wide_as_they_were(config: dict[str, Any]) -> None:
+    made = reduce(config, ALIGNED)
+    heads, kv = made["num_attention_heads"], made["num_key_value_heads"]
+    assert made["hidden_size"] <= max(512, 128 + config["hidden_size"] // 2)
+    assert heads % kv == 0
+    assert (heads == kv) >= (config["num_attention_heads"] == config["num_key_value_heads"])
+    if made["hidden_size"] % config["head_dim"] == 0:
+        assert (made["head_dim"], heads) == (config["head_dim"], made["hidden_size"] // config["head_dim"])
+
+
+@pytest.mark.parametrize(("model_type", "size"), [("llama", 128), ("bert", 64), ("gemma3_text", 256), ("t5", 64)])
+def test_the_aligned_level_keeps_the_head_size_of_a_model(model_type: str, size: int) -> None:
+    made = reduce(configs.of_defaults(model_type), ALIGNED)
+    width = made.get("hidden_size", made.get("d_model"))
+    assert 256 <= width <= 512
+    assert made.get("head_dim", made.get("d_kv", width // made.get("num_attention_heads", 1))) == size
+
+
+def test_layers_of_one_kind_are_named_by_their_new_numbers() -> None:
+    made = reduce({"num_hidden_layers": 32, "attn_layer_indices": [9, 18, 27]}, TINY)
+    assert made == {"num_hidden_layers": 2, "attn_layer_indices": [1]}
+    dense = reduce({"num_hidden_layers": 61, "first_k_dense_replace": 3}, TINY)
+    assert dense == {"num_hidden_layers": 2, "first_k_dense_replace": 1}
+
+
+def test_windows_of_stages_shrink_with_their_image_and_come_in_twos() -> None:
+    made = reduce({"image_size": 224, "patch_size": 4, "depths": [2, 2, 18, 2], "window_size": 7}, TINY)
+    assert made == {"image_size": 64, "patch_size": 4, "depths": [2, 2, 2, 2], "window_size": 2}
 
 
 @given(decoders())
