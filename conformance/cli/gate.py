@@ -9,8 +9,9 @@ from conformance import store
 from conformance.cli import screen, verdicts
 from conformance.errors import UsageError
 from conformance.expectations import today
+from conformance.gate import markdown
 from conformance.gate import policy as policies
-from conformance.gate.answer import document
+from conformance.gate.answer import document, sentence
 from conformance.gate.gating import Question, Verdict
 from conformance.gate.gating import gate as judge
 from conformance.gate.policy import Policy
@@ -29,7 +30,7 @@ from conformance.store import Store
               help="Run what blocks again here, N times, each test alone: what is right once is flaky.")  # fmt: skip
 @click.option("--again", multiple=True, metavar="RUN", help="A later run of blocked tests that tells the same.")
 @click.option("--tests-of", "cause", default="", metavar="CAUSE", help="Print the tests of one cause and nothing else.")
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option("--format", "form", type=click.Choice(["table", "json", "markdown"]), default="table", show_default=True)
 def gate(candidate: str, baseline: str | None, best_of: int | None, policy: str | None, waivers: tuple[str, ...],
          suite: tuple[str, ...], rerun: int, again: tuple[str, ...], cause: str, form: str) -> int:  # fmt: skip
     """Judge a release by a policy. Exit 0: it may ship, 1: something blocks, 3: nothing can be concluded.
@@ -52,11 +53,13 @@ def gate(candidate: str, baseline: str | None, best_of: int | None, policy: str 
                 screen.remark(screen.safe(line))
         if cause:
             _say_tests(opened, verdict, cause)
+        elif form == "markdown":
+            click.echo(markdown.summary(verdict, question, policy or ""), nl=False)
         elif form == "json":
             screen.say_json(document(verdict, question, policy or "", today()))
         else:
             verdicts.show(verdict, question, policy or "", today())
-    return screen.finish(verdict.word.code, screen.safe(verdicts.sentence(verdict)))
+    return screen.finish(verdict.word.code, screen.safe(sentence(verdict)))
 
 
 def _rerun(opened: Store, question: Question, rules: Policy, verdict: Verdict, times: int) -> tuple[Question, Verdict]:

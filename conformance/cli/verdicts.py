@@ -4,34 +4,19 @@ from datetime import date
 from typing import Final
 
 from conformance.cli import screen
-from conformance.gate import advice
+from conformance.gate import advice, answer
 from conformance.gate.facts import Facts
-from conformance.gate.gating import Question, Verdict, totals
-from conformance.gate.judging import Word
+from conformance.gate.gating import Question, Verdict
 from conformance.pairs import PairClass
 from conformance.store import Cause, Standing
 
 _CAUSES: Final = 20
-_HEADLINE: Final = {Word.MAY_SHIP: "MAY SHIP", Word.BLOCKED: "BLOCKED", Word.INCONCLUSIVE: "INCONCLUSIVE"}
-
-
-def sentence(verdict: Verdict) -> str:
-    """The verdict in one sentence, the same wherever it is shown."""
-    counted = totals(verdict)
-    doubts = [each for each in verdict.findings if not each.conclusive]
-    causes = f"{len(verdict.causes):,} cause{'' if len(verdict.causes) == 1 else 's'}"
-    blocked = f"{counted['effective']:,} tests block by {causes} (base {counted['blocking']:,}, " \
-              f"waived {counted['waived']:,}) of {counted['comparable']:,} comparable"  # fmt: skip
-    if doubts:
-        return f"{doubts[0].sentence}{f' (and {len(doubts) - 1} more)' if len(doubts) > 1 else ''}; so far {blocked}"
-    unmet = "; ".join(each.sentence for each in verdict.findings)
-    return f"{unmet}; {blocked}" if unmet else blocked
 
 
 def show(verdict: Verdict, question: Question, policy: str, day: date) -> None:
     """Print everything about a verdict on stdout."""
     label = " (SIMULATION: says nothing about hardware)" if verdict.candidate.newest.simulated else ""
-    screen.say(f"{_HEADLINE[verdict.word]}{label}: {screen.safe(sentence(verdict))}")
+    screen.say(f"{answer.HEADLINES[verdict.word]}{label}: {screen.safe(answer.sentence(verdict))}")
     screen.say()
     _say_side("candidate", verdict.candidate)
     for each in verdict.baselines:
@@ -87,8 +72,8 @@ def _say_waivers(verdict: Verdict) -> None:
         return
     screen.say()
     rows = [
-        (used.waiver.id, used.waiver.owner, used.waiver.expires.isoformat(), "expired" if used.expired else
-         "waives" if used.tests else "unused", len(used.tests), screen.safe(used.waiver.reason, 80))
+        (used.waiver.id, used.waiver.owner, used.waiver.expires.isoformat(), used.state, len(used.tests),
+         screen.safe(used.waiver.reason, 80))
         for used in verdict.waivers
     ]  # fmt: skip
     screen.say_table(("waiver", "owner", "until", "state", "tests", "reason"), rows)

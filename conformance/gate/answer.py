@@ -3,20 +3,37 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from conformance.gate import advice
 from conformance.gate.facts import Facts
 from conformance.gate.gating import Question, Verdict, totals
+from conformance.gate.judging import Word
 from conformance.gate.waivers import Used
 from conformance.pairs import PairClass
 from conformance.store import Cause, Standing
+
+HEADLINES: Final = {Word.MAY_SHIP: "MAY SHIP", Word.BLOCKED: "BLOCKED", Word.INCONCLUSIVE: "INCONCLUSIVE"}
+
+
+def sentence(verdict: Verdict) -> str:
+    """The verdict in one sentence, the same wherever it is shown."""
+    counted = totals(verdict)
+    doubts = [each for each in verdict.findings if not each.conclusive]
+    causes = f"{len(verdict.causes):,} cause{'' if len(verdict.causes) == 1 else 's'}"
+    blocked = f"{counted['effective']:,} tests block by {causes} (base {counted['blocking']:,}, " \
+              f"waived {counted['waived']:,}) of {counted['comparable']:,} comparable"  # fmt: skip
+    if doubts:
+        return f"{doubts[0].sentence}{f' (and {len(doubts) - 1} more)' if len(doubts) > 1 else ''}; so far {blocked}"
+    unmet = "; ".join(each.sentence for each in verdict.findings)
+    return f"{unmet}; {blocked}" if unmet else blocked
 
 
 def document(verdict: Verdict, question: Question, policy: str, day: date) -> dict[str, Any]:
     """The whole answer. `counts.blocking` is `counts.waived` and `counts.effective` together; `classes` add up."""
     return {
-        "verdict": verdict.word.value, "exit": int(verdict.word.code), "simulated": verdict.candidate.newest.simulated,
+        "verdict": verdict.word.value, "sentence": sentence(verdict), "exit": int(verdict.word.code),
+        "simulated": verdict.candidate.newest.simulated,
         "candidate": standing_of(verdict.candidate), "baselines": [standing_of(each) for each in verdict.baselines],
         "again": list(question.again), "policy": verdict.policy,
         "counts": dict(totals(verdict)), "classes": words(verdict.classes),

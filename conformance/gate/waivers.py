@@ -94,6 +94,13 @@ class Used:
     expired: bool
     tests: tuple[int, ...]
 
+    @property
+    def state(self) -> str:
+        """A word for it: expired, unused or waives."""
+        if self.expired:
+            return "expired"
+        return "waives" if self.tests else "unused"
+
 
 def load(paths: Iterable[Path]) -> list[Waiver]:
     """The waivers of some files. Raises UsageError with the line of a mistake, and for an id that is used twice."""

@@ -298,3 +298,19 @@ def test_an_aborted_run_of_one_suite_is_told_and_does_not_stand_in_the_way_of_th
     assert command("gate", "--candidate", "r2", "--suite", "s").code == 0
     refused = command("gate", "--candidate", "r2", "--suite", "x")
     assert (refused.code, "no side has a test of suite 'x': choose from s" in refused.err) == (2, True)
+
+
+def test_the_summary_of_a_job_says_what_the_json_says_and_holds_no_markup_of_strangers(
+    command: Command, store: Store, tmp_path: Path
+) -> None:
+    hostile = "<img src=x> [a](http://x) @all ``` | ::error::x"
+    changes: dict[str, Made] = {each: failed(f"{number} {each} {hostile}") for number, each in enumerate(NAMES)}
+    two(store, tmp_path, changes)
+    said = command("gate", "--candidate", "r2", "--format", "markdown")
+    found = answer(command("gate", "--candidate", "r2", "--format", "json"))
+    assert said.code == found["exit"] == 1
+    assert f"### {len(found['causes'])} causes, {found['counts']['effective']} tests" in said.out
+    assert all(f"| {each['cause']} | {each['tests']} |" in said.out for each in found["causes"])
+    assert not any(each in said.out for each in ("<img", "](http", "@all", "```", "::error"))
+    assert "**Simulation:**" in said.out
+    assert found["sentence"] in said.err
