@@ -48,9 +48,7 @@ def gate(candidate: str, baseline: str | None, best_of: int | None, policy: str 
         verdict = judge(opened, question, rules)
         if rerun:
             question, verdict = _rerun(opened, question, rules, verdict, rerun)
-        for each in (verdict.candidate, *verdict.baselines):
-            for line in each.remarks:
-                screen.remark(screen.safe(line))
+        _remark(question, verdict)
         if cause:
             _say_tests(opened, verdict, cause)
         elif form == "markdown":
@@ -70,6 +68,16 @@ def _rerun(opened: Store, question: Question, rules: Policy, verdict: Verdict, t
         return question, verdict
     question = replace(question, again=(*question.again, *reruns.run_again(opened, verdict, times)))
     return question, judge(opened, question, rules)
+
+
+def _remark(question: Question, verdict: Verdict) -> None:
+    """Say which runs stand for each side, and that there are fewer releases than were asked for."""
+    for each in (verdict.candidate, *verdict.baselines):
+        for line in each.remarks:
+            screen.remark(screen.safe(line))
+    if not question.baseline and len(verdict.baselines) < question.best_of:
+        found = len(verdict.baselines)
+        screen.remark(f"there are {found} releases before the candidate, not {question.best_of}: all are compared with")
 
 
 def _say_tests(opened: Store, verdict: Verdict, name: str) -> None:

@@ -20,7 +20,10 @@ RIGHT: Final = frozenset({Outcome.PASS, Outcome.FALLBACK, Outcome.UNPROVEN, Outc
 """Outcomes with a right result."""
 
 _FAILING: Final = frozenset(outcome for outcome, group in SIDE.items() if group is Group.FAILURE)
-_SILENT: Final = (PairClass.REMOVED, PairClass.ENVIRONMENT_CHANGED, PairClass.ELIGIBILITY_CHANGED)
+_SILENT: Final = (
+    PairClass.REMOVED, PairClass.NOT_RUN_HERE, PairClass.ENVIRONMENT_CHANGED, PairClass.ELIGIBILITY_CHANGED,
+)  # fmt: skip
+_FRESH: Final = (PairClass.ADDED, PairClass.TEST_CHANGED)
 _UNTOUCHED: Final = (PairClass.SAME, PairClass.CHANGED_FAILURE, PairClass.BETTER)
 
 
@@ -43,7 +46,8 @@ class Vectors:
 class Facts:
     """One suite, in tests. `blocked` are those that block, `flaky` those let off as flaky, both shape (tests,).
 
-    `silenced` were right and are gone or no longer tell; `fresh` are new and eligible, `fresh_right` of them right.
+    `silenced` were right and are gone or no longer tell; `fresh` are new or defined anew and eligible, `fresh_right`
+    of them right.
     """
 
     suite: str
@@ -84,7 +88,7 @@ def of_suite(vectors: Vectors, mine: Mask, suite: str, rules: Rules) -> Facts:
     classes = np.where(mine, vectors.classes, np.uint8(0))
     planned_before, planned_after = ((side.status != 0) & mine for side in (vectors.before, vectors.after))
     right_before = planned_before & outcomes_in(vectors.before.status, RIGHT)
-    fresh = (classes == PairClass.ADDED) & ~outcomes_in(vectors.after.status, NOT_ELIGIBLE)
+    fresh = np.isin(classes, [int(each) for each in _FRESH]) & ~outcomes_in(vectors.after.status, NOT_ELIGIBLE)
     blocked = _blocked(vectors, classes, rules)
     let_off = blocked & vectors.doubtful if rules.flaky == "report" else np.zeros(len(mine), np.bool_)
     return Facts(

@@ -52,12 +52,16 @@ def _comparable(facts: Facts) -> Iterator[Finding]:
 
 
 def _silenced(facts: Facts) -> Iterator[Finding]:
+    # Where too little is comparable that is said already, and why.
+    if any(_comparable(facts)):
+        return
     if facts.silenced > facts.rules.max_silenced * facts.right_before:
         yield Finding(
             rule="max_silenced", suite=facts.suite,
             sentence=f"{_of(facts.silenced, facts.right_before)} of the baseline's right tests are gone or no longer "
                      f"tell, {facts.rules.max_silenced:.1%} may be",
-            remedy="look at the classes removed, environment_changed and eligibility_changed with `conformance diff`",
+            remedy="see the classes removed, not_run_here, environment_changed and eligibility_changed with "
+                   "`conformance diff`",
         )  # fmt: skip
 
 
@@ -81,9 +85,9 @@ def _new(facts: Facts) -> Iterator[Finding]:
     if facts.fresh_right < facts.rules.min_new_pass * facts.fresh:
         yield Finding(
             rule="min_new_pass", suite=facts.suite, conclusive=True,
-            sentence=f"{_of(facts.fresh_right, facts.fresh)} of the new tests are right, "
+            sentence=f"{_of(facts.fresh_right, facts.fresh)} of the new or changed tests are right, "
                      f"{facts.rules.min_new_pass:.1%} must be",
-            remedy="list them with `conformance diff A B --classes added`",
+            remedy="list them with `conformance diff A B --classes added,test_changed`",
         )  # fmt: skip
 
 

@@ -167,7 +167,7 @@ def test_new_tests_must_be_right_in_the_share_that_the_policy_says(
     path.write_text("min_new_pass = 0.6")
     said = command("gate", "--candidate", "r2", "--policy", str(path))
     assert said.code == 1
-    assert "50.0% (1 of 2) of the new tests are right, 60.0% must be" in said.out
+    assert "50.0% (1 of 2) of the new or changed tests are right, 60.0% must be" in said.out
 
 
 def test_a_partial_selection_is_compared_where_it_overlaps_and_never_called_whole(
@@ -197,3 +197,20 @@ def test_an_aborted_run_of_one_suite_is_told_and_does_not_stand_in_the_way_of_th
     assert command("gate", "--candidate", "r2", "--suite", "s").code == 0
     refused = command("gate", "--candidate", "r2", "--suite", "x")
     assert (refused.code, "no side has a test of suite 'x': choose from s" in refused.err) == (2, True)
+
+
+def test_a_test_that_was_changed_counts_as_new_and_one_left_out_of_the_selection_as_silenced(
+    command: Command, store: Store, tmp_path: Path
+) -> None:
+    two(store, tmp_path, {NAMES[0]: failed()}, definitions={NAMES[0]: "2"})
+    path = tmp_path / "gate.toml"
+    path.write_text("min_new_pass = 0.5")
+    assert command("gate", "--candidate", "r2").code == 0
+    found = answer(command("gate", "--candidate", "r2", "--policy", str(path), "--format", "json"))
+    assert (found["exit"], found["classes"]["test_changed"], found["suites"][0]["new"]) == (1, 1, 1)
+    some = Selection(suites=("s",), ops=tuple(f"op{number}" for number in range(19)))
+    made = dict.fromkeys(NAMES[:19], Outcome.PASS)
+    ingest(store, make_run(tmp_path / "c", made, release="r3", selection=some, started=3 * DAY))
+    said = command("gate", "--candidate", "c", "--baseline", "a", "--format", "json")
+    assert said.code == 3
+    assert [(each["rule"], each["suite"]) for each in answer(said)["findings"]] == [("max_silenced", "s")]
