@@ -24,10 +24,10 @@ RANDOM: Final = frozenset(
 class Watched(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves __init_subclass__ untyped
     """Collects the names of the ops that are called while it is entered, and the calls themselves."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, bounded: bool = True) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.names: set[str] = set()
-        self.calls = Recorder()
+        self.calls = Recorder(bounded=bounded)
 
     def clear(self) -> None:
         """Forget what was called."""

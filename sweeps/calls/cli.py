@@ -38,7 +38,7 @@ def show_blockers(run: str | None, model: str | None, mode: str | None, dtype: s
     Example: conformance blockers --mode eager
     """
     known = settings.load()
-    folder = earlier.folder(known, run) if run else _newest(known)
+    folder = earlier.folder(known, run) if run else newest(known)
     found = report.read(folder, earlier.folder(known, replays) if replays else None)
     ways = [each for each in found.ways if mode in (None, each.mode) and dtype in (None, each.dtype)]
     if not ways:
@@ -56,7 +56,8 @@ def show_blockers(run: str | None, model: str | None, mode: str | None, dtype: s
             _show_way(way, limit)
 
 
-def _newest(known: Settings) -> RunFolder:
+def newest(known: Settings) -> RunFolder:
+    """The newest run of the home that has models. Raises UsageError when there is none."""
     found = sorted(known.runs.glob(f"*/{MODELS}/attribution.jsonl"), key=lambda path: path.stat().st_mtime)
     if not found:
         raise UsageError(
@@ -160,3 +161,6 @@ def _show_reasons(each: "dict[str, object]") -> None:
     rows = [(call["digest"], call["times"], call["replayed"] or "-", call["call"]) for call in calls[:_CALLS]]
     screen.say_table(("call", "times", "replayed", "arguments"), rows)
     _left_out(len(calls), _CALLS, "calls")
+    if isinstance(full := each["full_width"], dict):
+        screen.say(f"at full width{': ' + screen.safe(full['why']) if full['why'] else ''}")
+        screen.say_table(("times", "arguments"), [(call["times"], call["call"]) for call in full["calls"][:_CALLS]])

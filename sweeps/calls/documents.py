@@ -81,5 +81,16 @@ def of_standing(found: Report, way: Way, each: Standing) -> dict[str, Any]:
     return {
         "signature": each.signature, "outcome": each.outcome.word, "rule": each.rule, "message": each.message,
         "complete": each.closed, "ops": {op: sorted(how.value for how in hows) for op, hows in each.ops.items()},
-        "calls": blocking, "distinct_calls": len(made),
+        "calls": blocking, "distinct_calls": len(made), "full_width": _full_width(found, way, each),
     }  # fmt: skip
+
+
+def _full_width(found: Report, way: Way, each: Standing) -> "dict[str, Any] | None":
+    """The calls of the same ops in the complete model; None where nobody recorded those."""
+    key, full = (each.signature, way.dtype), found.full
+    if key in full.whys:
+        return {"why": full.whys[key], "calls": []}
+    if key not in full.models:
+        return None
+    made = {digest: times for digest, times in full.models[key].items() if full.calls[digest].base in each.ops}
+    return {"why": None, "calls": [{"call": full.calls[one].describe(), "times": made[one]} for one in made]}

@@ -18,6 +18,8 @@ from sweeps.calls.specs import Bounds, Call
 
 PATTERN: Final = "calls-*.jsonl"
 """The files of a suite, in its folder beside the plan."""
+FULL: Final = "full-width.jsonl"
+"""The calls of complete models, in the same form."""
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="e", tag="call", omit_defaults=True):
@@ -141,10 +143,10 @@ class Calls:
 _DECODER: Final = msgspec.json.Decoder(Line | Wider | Made)
 
 
-def read(folder: Path) -> Calls:
+def read(folder: Path, pattern: str = PATTERN) -> Calls:
     """What the files of a suite's folder hold; nothing where there are none. Raises UsageError for a damaged file."""
     found = Calls()
-    for path in sorted(folder.glob(PATTERN)):
+    for path in sorted(folder.glob(pattern)):
         found.take(_lines(path))
     return found
 

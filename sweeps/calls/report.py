@@ -1,7 +1,7 @@
 """A run's folder read for the question which ops stand between its models and the device."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from conformance.record import Result, RunFolder, read_results
 from sweeps.calls import files
 from sweeps.calls.blockers import Count, Way, tally
 from sweeps.calls.evidence import Replayed, Standing, Witnesses
+from sweeps.calls.files import Calls
 
 _ORDER: Final = ("eager", "train", "compile")
 
@@ -36,6 +37,8 @@ class Report:
     ways: list[Way]
     witnesses: Witnesses
     replays: str = ""
+    full: Calls = field(default_factory=Calls)
+    """The calls of complete models, where they were recorded."""
 
     def standings(self, model: str) -> list[tuple[Way, Standing]]:
         """What stands between one model and the device, for each way that the run planned it in.
@@ -70,7 +73,12 @@ def read(folder: RunFolder, replays: RunFolder | None = None) -> Report:
     witnesses = Witnesses(calls=files.read(place), overloads=inventory.read(folder.overloads), replayed=replayed)
     entries = _entries(place / "attribution.jsonl")
     return Report(
-        header=header, entries=entries, ways=_ways(results, witnesses, entries), witnesses=witnesses, replays=source
+        header=header,
+        entries=entries,
+        ways=_ways(results, witnesses, entries),
+        witnesses=witnesses,
+        replays=source,
+        full=files.read(place, files.FULL),
     )
 
 
