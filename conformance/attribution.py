@@ -156,16 +156,22 @@ def _signatures(path: Path) -> tuple[dict[bytes, bytes], list[Stand]]:
         configs[digest] = body
         stands.append(
             Stand(
-                name=each.id, architecture=each.architecture, model_type=each.model_type,
-                family=each.family or each.model_type, model=each.model, configs=digest.hex(),
+                name=_named(each.id), architecture=_named(each.architecture), model_type=_named(each.model_type),
+                family=_named(each.family or each.model_type), model=_named(each.model), configs=digest.hex(),
             )
         )  # fmt: skip
     return configs, stands
 
 
+def _named(text: str) -> str:
+    """A name without NUL, which neither an address nor the database can hold; as tests' identities are stored."""
+    return text.replace("\0", "\\0") if "\0" in text else text
+
+
 def _stand(each: _Refused) -> Stand:
     return Stand(
-        name=each.key, architecture=each.architecture, model_type=each.model_type, family=each.model_type,
+        name=_named(each.key), architecture=_named(each.architecture), model_type=_named(each.model_type),
+        family=_named(each.model_type),
         outcome=each.outcome, rule=each.rule, reason=each.reason,
     )  # fmt: skip
 
@@ -177,13 +183,13 @@ def _columns(lines: list[_Line], stands: list[Stand], configs: dict[bytes, bytes
     variant, encoder = [], msgspec.json.Encoder()
     for each in lines:
         own = encoder.encode(_RawOwn(origin=each.origin, left_out=each.left_out, own=each.own, lacks=each.lacks))
-        key = (each.signature or each.invalid, each.text_generation, own)
+        key = (_named(each.signature or each.invalid), each.text_generation, own)
         variant.append(variants.setdefault(key, len(variants)))
         if key[0] not in places:
             places[key[0]] = len(stands)
             stands.append(_untold(key[0], each))
     entries = Entries(
-        ids=[each.id for each in lines], downloads=[each.downloads for each in lines],
+        ids=[_named(each.id) for each in lines], downloads=[each.downloads for each in lines],
         source=[sources.setdefault(each.source, len(sources)) for each in lines], sources=list(sources),
     )  # fmt: skip
     shares = Shares(

@@ -11,7 +11,7 @@ import conformance
 from conformance.store import Store
 from web import assets, health, problems
 from web.headers import Headers
-from web.pages import diffs, matrix, ops, runs, tests, trends
+from web.pages import architectures, diffs, matrix, models, ops, runs, tests, trends
 
 _WORTH_PACKING: Final = 1_000
 _EFFORT: Final = 4
@@ -32,7 +32,8 @@ def create(store: Store) -> FastAPI:
     app.add_api_route("/", _home, include_in_schema=False)
     # The address of a run takes everything that the more particular ones before it leave.
     for router in (
-        health.router, assets.router, tests.router, diffs.router, trends.router, matrix.router, ops.router, runs.router,
+        health.router, assets.router, tests.router, diffs.router, trends.router, matrix.router, ops.router,
+        models.router, architectures.router, runs.router,
     ):  # fmt: skip
         app.include_router(router)
     return app

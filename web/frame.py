@@ -11,6 +11,7 @@ from markupsafe import Markup
 import conformance
 from conformance.outcomes import Outcome
 from conformance.pairs import BLOCKING
+from sweeps.reports.values import brief
 from web import links, marks, shares, text
 from web.assets import assets
 from web.links import NO_LABEL
@@ -43,6 +44,7 @@ def _environment() -> Environment:
         "name": text.name, "output": text.output,
         "excerpt": text.excerpt, "count": "{:,}".format, "share": shares.share,
         "duration": shares.duration, "moment": shares.moment, "bar": shares.bar, "chip": _chip,
+        "brief": brief,
     }  # fmt: skip
     made.globals |= {
         "links": links, "assets": assets, "version": conformance.__version__, "no_label": NO_LABEL,
@@ -52,7 +54,8 @@ def _environment() -> Environment:
         "shorts": {each.word: short for each, short in marks.SHORT.items()},
         "blocking": {each.word for each in BLOCKING},
     }  # fmt: skip
-    made.globals["parts"] = made.get_template("parts.html").module
+    for name, template in (("parts", "parts.html"), ("models", "models_parts.html")):
+        made.globals[name] = made.get_template(template).module
     return made
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from fastapi import APIRouter, Request
 
-from conformance.store import Kind, RunRow, Store, list_runs, slowest, tally
+from conformance.store import Kind, RunRow, Store, has_models, list_runs, slowest, tally
 from web.answers import View, page, store_of
 from web.pages.dtypes import dtype_order
 from web.pages.finding import opened, run_named, view_of
@@ -73,7 +73,7 @@ def one_run(request: Request, run: str) -> View:
         causes=_most_first(store, row, Kind.CAUSE), slowest=[ended_of(each) for each in slowest(store, row)],
         environment=dict(sorted({**row.fingerprint, **row.environment}.items())),
     )  # fmt: skip
-    return view_of(row, f"Run {row.uid}", "run.html", data)
+    return view_of(row, f"Run {row.uid}", "run.html", data, models_here=has_models(store, row))
 
 
 def _counted(store: Store, row: RunRow, by: Kind) -> list[Counted]:
