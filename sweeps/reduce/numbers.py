@@ -169,12 +169,15 @@ class Node:
 
 def vocabulary(value: int, most: int) -> int:
     """Small vocabularies, of letters, become the next power of two: some letters more make no other model."""
+    if value <= 0:
+        # No size: what stands in a configuration is not mended, so that the library says what is wrong with it.
+        return value
     return most if value >= most else max(32, 2 ** math.ceil(math.log2(max(2, value))))
 
 
 def few_heads(value: int, most: int) -> int:
     """The largest power of two that is neither above the heads nor above `most`: it divides every hidden width."""
-    return 1 if value < 2 else min(most, 2 ** int(math.log2(value)))
+    return value if value < 2 else min(most, 2 ** int(math.log2(value)))
 
 
 def small_head(value: int) -> int:
