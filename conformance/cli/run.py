@@ -42,6 +42,7 @@ from conformance.supervision.watch import Limits
               help="Seconds a test may take, compilation not counted.")  # fmt: skip
 @click.option("--compile-timeout", type=click.FloatRange(0.1), default=Limits().compile, show_default=True,
               help="Seconds the compile stage of a test may take.")  # fmt: skip
+@click.option("--stage-timeout", multiple=True, metavar="STAGE=S", help="Seconds of one stage, as reference=30.")
 @click.option("--expectations", multiple=True, metavar="FILE", help="An expectation file beside the shipped one.")
 @click.option("--probe-coverage", is_flag=True, help="Run what coverage entries skip, and say which are stale.")
 @click.option("--catalogue", metavar="PATH", help="Models of suite models: JSONL, a folder or one config.json.")

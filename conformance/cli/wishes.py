@@ -13,7 +13,7 @@ from conformance.cli import earlier, screen, trees
 from conformance.cli.trees import TreeWish
 from conformance.errors import UsageError
 from conformance.expectations import Chosen, today
-from conformance.outcomes import Outcome
+from conformance.outcomes import Outcome, Stage
 from conformance.plan import FLEX, MODEL_OPS, MODELS, UPSTREAM, Selection
 from conformance.record import RunFolder
 from conformance.settings import Settings
@@ -51,6 +51,7 @@ class Wishes:
     fail_on: tuple[Outcome, ...]
     timeout: float
     compile_timeout: float
+    stage_timeout: tuple[str, ...]
     no_ingest: bool
     expectations: tuple[Path, ...]
     probe_coverage: bool
@@ -86,8 +87,8 @@ class Wishes:
 
     @property
     def limits(self) -> Limits:
-        """Time limits in seconds."""
-        return Limits(test=self.timeout, compile=self.compile_timeout)
+        """Time limits in seconds. Raises UsageError for one of no stage."""
+        return Limits(test=self.timeout, compile=self.compile_timeout, stages=_stages(self.stage_timeout))
 
     def resumed(self, settings: Settings) -> RunFolder | None:
         """The run to go on with, if one is named."""
@@ -178,6 +179,21 @@ class Wishes:
         if given:
             name, other = (each.replace("_", "-") for each in (given[0], option))
             raise UsageError(f"--{name} cannot be given with --{other}, which takes it from the earlier run")
+
+
+def _stages(given: Iterable[str]) -> dict[Stage, float]:
+    """Seconds by stage, from STAGE=S."""
+    found: dict[Stage, float] = {}
+    for each in split(given):
+        stage, _, seconds = each.partition("=")
+        try:
+            found[Stage(stage)] = float(seconds)
+        except ValueError:
+            known = ", ".join(Stage)
+            raise UsageError(f"--stage-timeout {each!r} is not STAGE=SECONDS: a stage is one of {known}") from None
+        if not 0.1 <= found[Stage(stage)] < float("inf"):
+            raise UsageError(f"--stage-timeout {each!r} allows no useful time: give seconds from 0.1")
+    return found
 
 
 def _require_value(name: str, given: str | Sequence[str] | None) -> None:

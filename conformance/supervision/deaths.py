@@ -1,9 +1,10 @@
 """From how a child ended to an attempt at the test it was in."""
 
 from dataclasses import replace
+from typing import Final
 
 from conformance.engines import Exit
-from conformance.outcomes import Attempt, Outcome, RanOn
+from conformance.outcomes import Attempt, Outcome, RanOn, Stage
 from conformance.supervision.ledger import DIED, DIED_AGAIN
 from conformance.supervision.watch import Limits, OpenTest, Overdue
 
@@ -32,14 +33,26 @@ def left_suite(test: OpenTest, log: str, now: float) -> Attempt:
 
 def timeout(test: OpenTest, limit: Overdue, limits: Limits, log: str, now: float) -> Attempt:
     """The attempt at a test that was killed for the time it took."""
-    compiling = limit is Overdue.COMPILE
-    allowed = limits.compile if compiling else limits.test
-    what = "compile_timeout" if compiling else "timeout"
+    allowed = limits.test if limit is Overdue.TEST else limits.of(test.stage)
+    what, option = _OVERDUE[limit]
+    outcome = Outcome.COMPILE_TIMEOUT if limit is Overdue.COMPILE else Outcome.TIMEOUT
+    if test.stage in (Stage.BUILD, Stage.REFERENCE):
+        # The CPU's part of a model's test: nothing was asked of the device yet.
+        outcome, what = Outcome.INVALID, "reference-timeout"
     return Attempt(
-        outcome=Outcome.COMPILE_TIMEOUT if compiling else Outcome.TIMEOUT, rule=what, ran_on=RanOn.UNKNOWN,
-        stage=test.stage, seconds=test.phases(now), detail=log, cause=f"{what} in {test.stage}",
-        message=f"killed in stage {test.stage} after more than {allowed:g} s (--{what.replace('_', '-')})",
+        outcome=outcome, rule=what, ran_on=RanOn.UNKNOWN, stage=test.stage, seconds=test.phases(now), detail=log,
+        cause=f"{what} in {test.stage}",
+        message=f"killed in stage {test.stage} after more than {allowed:g} s ({option})",
     )  # fmt: skip
+
+
+_OVERDUE: Final = {
+    Overdue.TEST: ("timeout", "--timeout"),
+    Overdue.COMPILE: ("compile_timeout", "--compile-timeout"),
+    Overdue.STAGE: ("timeout", "--stage-timeout"),
+    Overdue.IDLE: ("timeout", "idle"),
+}
+"""The rule of a limit, and the option that sets it."""
 
 
 def spoiled(attempt: Attempt, why: str) -> Attempt:

@@ -1,23 +1,40 @@
 """What a child's journal says while it runs: the open test, how long it has been at it, what has ended."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from conformance import journal
 from conformance.journal import Record
 from conformance.outcomes import Outcome, Phase, Stage
 
-_PHASES = {Stage.SETUP: Phase.SETUP, Stage.COMPILE: Phase.COMPILE, Stage.COMPARE: Phase.COMPARE}
+COMPILING: Final = frozenset({Stage.COMPILE, Stage.WARM})
+"""Stages that the compiler has to itself: the second is that of a compilation whose cache is warm."""
+
+_PHASES = {
+    Stage.SETUP: Phase.SETUP, Stage.COMPILE: Phase.COMPILE, Stage.COMPARE: Phase.COMPARE,
+    Stage.WARM: Phase.COMPILE_WARM, Stage.BUILD: Phase.BUILD, Stage.MOVE: Phase.SETUP, Stage.REFERENCE: Phase.COMPARE,
+    Stage.COMPILED_COMPARE: Phase.COMPARE,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Seconds: a test without its compile stage, its compile stage, a child with no test open."""
+    """Seconds: a test without its compile stages, each of these, a child with no test open.
+
+    `stages` are bounds of single stages, under these.
+    """
 
     test: float = 120.0
     compile: float = 600.0
     idle: float = 300.0
+    stages: Mapping[Stage, float] = field(default_factory=dict)
+
+    def of(self, stage: Stage) -> float | None:
+        """The bound of a stage by itself; None without one."""
+        compiling = self.compile if stage in COMPILING else None
+        return min((each for each in (self.stages.get(stage), compiling) if each is not None), default=None)
 
 
 class Overdue(StrEnum):
@@ -25,6 +42,7 @@ class Overdue(StrEnum):
 
     TEST = "test"
     COMPILE = "compile"
+    STAGE = "stage"
     IDLE = "idle"
 
 
@@ -93,10 +111,11 @@ class Watch:
         if self.open is None:
             return Overdue.IDLE if now - self.since > self.limits.idle else None
         spent = self.open.seconds(now)
-        compiling = spent.pop(Stage.COMPILE, 0.0)
-        if compiling > self.limits.compile:
-            return Overdue.COMPILE
-        return Overdue.TEST if sum(spent.values()) > self.limits.test else None
+        bound = self.limits.of(self.open.stage)
+        if bound is not None and spent[self.open.stage] > bound:
+            return Overdue.COMPILE if self.open.stage in COMPILING else Overdue.STAGE
+        running = sum(seconds for stage, seconds in spent.items() if stage not in COMPILING)
+        return Overdue.TEST if running > self.limits.test else None
 
     def pace(self, now: float) -> float:
         """Seconds that each of its tests took so far; 0 before the first has ended."""

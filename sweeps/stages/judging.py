@@ -11,7 +11,7 @@ from conformance.outcomes import Attempt, Outcome, RanOn
 from sweeps.inputs.filling import tensors
 from sweeps.outputs import Difference
 from sweeps.stages.reference import Reference
-from sweeps.stages.trial import SEED, Trial, answer, on
+from sweeps.stages.trial import MEMORY, SEED, OutOfMemoryError, Trial, answer, on
 
 
 def wrong(trial: Trial, found: Sequence[Difference], allowed: float, of: str = "outputs") -> Attempt:
@@ -49,6 +49,8 @@ def right(trial: Trial, told: str = "", further: Callable[[Proof], Proof] = lamb
 
 def failed(trial: Trial, error: Exception) -> Attempt:
     """The attempt that an exception on the device ended."""
+    if isinstance(error, OutOfMemoryError):
+        return replace(ended(trial, Outcome.ERROR, MEMORY, message=str(error)), cause=f"models: {MEMORY}")
     verdict = classify.of_exception(error)
     message = f"{verdict.message}; {trial.off_device}" if trial.off_device else verdict.message
     return replace(

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from conformance.outcomes import Outcome, Stage
-from sweeps import building, configs
+from sweeps import building, configs, memory
 from sweeps.building import TooLargeError
 from sweeps.configs import sentence
 from sweeps.inputs import Inputs, NoInputsError, found
 from sweeps.inputs.filling import Given, tensors
 from sweeps.outputs import constant, finite
 from sweeps.reduce import LADDER, Level, reduce
-from sweeps.stages.trial import SEED, Trial, answer, on
+from sweeps.stages.trial import MEMORY, SEED, OutOfMemoryError, Trial, answer, on
 from sweeps.watching import DISCRETE, RANDOM, Watched
 
 
@@ -47,15 +47,22 @@ def climb(trial: Trial) -> Reference:
     last: UnusableError | None = None
     for level in LADDER:
         try:
-            return _at(trial, level)
+            return _bounded(trial, level)
         except UnusableError as error:
             trial.facts.tried[level.name] = str(error)
             # Later levels are bigger; what the first one failed with says most.
             last = last or error
-            if error.rule in ("library", "too-large"):
+            if error.rule in ("library", "too-large", MEMORY):
                 break
     assert last is not None
     raise UnusableError(last.outcome, last.rule, "; ".join(f"{name}: {why}" for name, why in trial.facts.tried.items()))
+
+
+def _bounded(trial: Trial, level: Level) -> Reference:
+    try:
+        return _at(trial, level)
+    except OutOfMemoryError as error:
+        raise UnusableError(Outcome.INVALID, MEMORY, str(error)) from error
 
 
 def _at(trial: Trial, level: Level) -> Reference:
@@ -68,6 +75,8 @@ def _at(trial: Trial, level: Level) -> Reference:
         try:
             inputs, result = found(model, run)
         except NoInputsError as error:
+            if memory.ran_out(error):
+                raise
             raise UnusableError(Outcome.INVALID, "no-inputs", f"it takes no inputs: {error}") from error
         return _reference(trial, (model, fresh), inputs, answer(result), seen)
 
@@ -85,6 +94,8 @@ def _built(trial: Trial, level: Level) -> Any:
     except TooLargeError as error:
         raise UnusableError(Outcome.INVALID, "too-large", str(error)) from error
     except Exception as error:
+        if memory.ran_out(error):
+            raise
         raise UnusableError(Outcome.INVALID, "cannot-build", f"it cannot be built: {sentence(error)}") from error
     made.level, made.elements = level.name, building.elements(model)
     made.memory["parameters"] = sum(each.numel() * each.element_size() for each in model.parameters())

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from conformance.outcomes import Outcome, Stage
+from sweeps import memory
 from sweeps.configs import sentence
 from sweeps.inputs.filling import tensors
 from sweeps.outputs import named
@@ -17,7 +18,7 @@ from sweeps.stages.calm import calm, still
 from sweeps.stages.loop import Loop, steps_of
 from sweeps.stages.losses import Loss
 from sweeps.stages.reference import Reference, UnusableError
-from sweeps.stages.trial import SEED, Trial, on
+from sweeps.stages.trial import MEMORY, SEED, OutOfMemoryError, Trial, on
 from sweeps.watching import RANDOM, Watched
 
 
@@ -45,6 +46,8 @@ def taught(trial: Trial, reference: Reference) -> Taught:
         except UnusableError:
             raise
         except Exception as error:
+            if memory.ran_out(error):
+                raise UnusableError(Outcome.INVALID, MEMORY, str(OutOfMemoryError(Stage.REFERENCE))) from error
             raise cannot(f"it cannot be trained on the CPU: {sentence(error)}") from error
 
 

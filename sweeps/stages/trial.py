@@ -13,6 +13,7 @@ from torch import Tensor
 from conformance.outcomes import Phase, Stage
 from conformance.targets import Device
 from conformance.targets.seen import Seen
+from sweeps import memory
 from sweeps.calls.recording import Recorder
 from sweeps.facts import Facts
 from sweeps.outputs import named
@@ -27,6 +28,17 @@ PHASES: Final = {
 """The phase of time that a stage belongs to."""
 
 SEED: Final = 0
+
+MEMORY: Final = "memory-limit"
+"""The rule of a stage that asked for more memory than it may have."""
+
+
+class OutOfMemoryError(Exception):
+    """A stage asked for more memory than it may add to its process."""
+
+    def __init__(self, stage: Stage) -> None:
+        most = f"more than {memory.allowed():g} GiB ({memory.VARIABLE})" if memory.allowed() else "more than there is"
+        super().__init__(f"stage {stage} needs {most}")
 
 
 @dataclass(kw_only=True, slots=True, eq=False, repr=False)
@@ -55,7 +67,12 @@ class Trial:
         self.enters(stage)
         start = perf_counter()
         try:
-            yield
+            with memory.bounded():
+                yield
+        except Exception as error:
+            if memory.ran_out(error):
+                raise OutOfMemoryError(stage) from error
+            raise
         finally:
             spent = self.facts.seconds
             spent[stage] = round(spent.get(stage, 0.0) + perf_counter() - start, 6)
