@@ -1,6 +1,7 @@
 """`conformance diff`: two runs side by side."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 import click
@@ -8,6 +9,10 @@ import click
 from conformance import store
 from conformance.cli import documents, screen
 from conformance.errors import ExitCode, UsageError
+from conformance.expectations import today
+from conformance.gate.answer import waiver_of
+from conformance.gate.waivers import Used, load
+from conformance.gate.waiving import waive, waived_by
 from conformance.outcomes import Outcome
 from conformance.pairs import BLOCKING, PairClass
 from conformance.store import Cause, Comparison, DiffRow, Store
@@ -31,15 +36,19 @@ _CSV: Final = (
     metavar="CAUSE",
     help="Print the tests that this cause blocks, an identity a line, and nothing else.",
 )
+@click.option(
+    "--waivers", multiple=True, metavar="FILE", help="TOML file of waivers: what blocks is counted with them too."
+)
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Tests listed in a table.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "ndjson", "csv"]), default="table",
               show_default=True, help="ndjson and csv print every test that is not the same.")  # fmt: skip
-def diff(a: str, b: str, exit_code: bool, words: str, cause: str, limit: int, form: str) -> int:
+def diff(a: str, b: str, exit_code: bool, words: str, cause: str, waivers: tuple[str, ...], limit: int,
+         form: str) -> int:  # fmt: skip
     """Compare run A with the later run B: run ids, or names of releases.
 
     Example: conformance diff sim-1.0 sim-1.1 --exit-code
     """
-    pairs = _pairs(words)
+    pairs, written = _pairs(words), load(map(Path, waivers))
     with store.open_store() as opened:
         before, after = (store.standing(opened, each) for each in (a, b))
         for each in (*before.remarks, *after.remarks):
@@ -48,8 +57,9 @@ def diff(a: str, b: str, exit_code: bool, words: str, cause: str, limit: int, fo
         if cause:
             return _replay_list(opened, compared, cause)
         _remark_expectations(compared)
-        _print(opened, compared, pairs, limit, form)
-    return _verdict(compared, exit_code)
+        used = waive(opened, compared, written, store.blocking_mask(compared), today())
+        _print(opened, compared, used, pairs, limit, form)
+    return _verdict(compared, used, exit_code)
 
 
 def _replay_list(opened: Store, compared: Comparison, name: str) -> int:
@@ -88,19 +98,22 @@ def _pairs(words: str) -> tuple[PairClass, ...]:
     return tuple(known[each] for each in asked)
 
 
-def _print(opened: Store, compared: Comparison, pairs: Sequence[PairClass], limit: int, form: str) -> None:
+def _print(
+    opened: Store, compared: Comparison, used: Sequence[Used], pairs: Sequence[PairClass], limit: int, form: str
+) -> None:
     simulated = compared.a.simulated
     moved = pairs or tuple(each for each in PairClass if each is not PairClass.SAME)
     if form == "json":
-        screen.say_json(
-            documents.comparison_of(compared, store.named_groups(opened, compared), _causes(opened, compared))
-        )
+        made = documents.comparison_of(compared, store.named_groups(opened, compared), _causes(opened, compared))
+        waived = len(waived_by(used))
+        counts = {"waived": waived, "effective": compared.blocking - waived}
+        screen.say_json({**made, **counts, "waivers": [waiver_of(each) for each in used]})
     elif form == "ndjson":
         screen.say_lines(documents.diff_row_of(each, simulated=simulated) for each in _every(opened, compared, moved))
     elif form == "csv":
         screen.say_csv(_CSV, (_csv_cells(each, simulated) for each in _every(opened, compared, moved)))
     else:
-        _overview(opened, compared)
+        _overview(opened, compared, used)
         _listing(opened, compared, pairs or _shown_first(compared), limit)
 
 
@@ -131,14 +144,14 @@ def _csv_cells(row: DiffRow, simulated: bool) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _overview(opened: Store, compared: Comparison) -> None:
+def _overview(opened: Store, compared: Comparison, used: Sequence[Used]) -> None:
     for name, runs in zip("AB", compared.runs, strict=True):
         label = ", simulated" if runs[0].simulated else ""
         uids = ", ".join(each.uid for each in runs)
         named = f"{runs[0].release} on {runs[0].target}{label}, run{'s' if len(runs) > 1 else ''} {uids}"
         screen.say(f"{name}: {screen.safe(named)}")
     total = sum(compared.counts.values())
-    screen.say(f"{total:,} tests in either plan, {compared.comparable:,} comparable, {compared.blocking:,} block")
+    screen.say(f"{total:,} tests in either plan, {compared.comparable:,} comparable, {_blocking(compared, used)}")
     screen.say()
     rows = [
         (pair.word, number, screen.percent(number, total), "blocks" if pair in BLOCKING else "")
@@ -185,15 +198,29 @@ def _cells(row: DiffRow) -> tuple[object, ...]:
     return (row.pair.word, name, *words, screen.safe(reason, 100))
 
 
-def _verdict(compared: Comparison, exit_code: bool) -> int:
+def _blocking(compared: Comparison, used: Sequence[Used]) -> str:
+    """What blocks, and what is left of it where there are waivers."""
+    if not used:
+        return f"{compared.blocking:,} block a release"
+    waived = len(waived_by(used))
+    return f"{compared.blocking - waived:,} block a release (base {compared.blocking:,}, waived {waived:,})"
+
+
+def _verdict(compared: Comparison, used: Sequence[Used], exit_code: bool) -> int:
+    for each in used:
+        if each.state != "waives":
+            screen.remark(
+                screen.safe(
+                    f"waiver {each.waiver.id!r} is {each.state}, {len(each.tests):,} tests: {each.waiver.where}"
+                )
+            )
     for run in compared.unsealed:
         left = run.counts.get(Outcome.NOT_RUN, 0)
         sentence = f"run {run.uid} is not sealed, {left:,} of its tests have not run: finish it with --resume"
         return screen.finish(ExitCode.INCOMPLETE, f"{sentence}; {compared.blocking:,} tests block so far")
     if not compared.comparable:
         return screen.finish(ExitCode.INCOMPLETE, "no test is comparable: the two runs planned different tests")
-    if exit_code and compared.blocking:
-        return screen.finish(ExitCode.REGRESSION, f"{compared.blocking:,} tests block a release")
-    return screen.finish(
-        ExitCode.FINE, f"{compared.comparable:,} tests compared, {compared.blocking:,} block a release"
-    )
+    effective = compared.blocking - len(waived_by(used))
+    if exit_code and effective:
+        return screen.finish(ExitCode.REGRESSION, f"{effective:,} tests block a release")
+    return screen.finish(ExitCode.FINE, f"{compared.comparable:,} tests compared, {_blocking(compared, used)}")

@@ -15,7 +15,8 @@ from conformance.gate import again, facts, judging, waivers
 from conformance.gate.facts import Facts, Mask, Vectors
 from conformance.gate.judging import Finding, Word
 from conformance.gate.policy import Policy
-from conformance.gate.waivers import Blocked, Used, Waiver
+from conformance.gate.waivers import Used
+from conformance.gate.waiving import waive, waived_by
 from conformance.outcomes import FLAKY, Outcome
 from conformance.pairs import PairClass
 from conformance.store import Cause, Comparison, RunRow, Standing, Store
@@ -60,7 +61,7 @@ class Verdict:
     @property
     def waived(self) -> int:
         """Tests that block and are waived."""
-        return sum(len(each.tests) for each in self.waivers if not each.expired)
+        return len(waived_by(self.waivers))
 
     @property
     def flaky(self) -> int:
@@ -85,9 +86,9 @@ def gate(store: Store, question: Question, policy: Policy) -> Verdict:
         vectors = again.in_doubt(store, vectors, baselines, again.later_run(store, each, candidate))
     found = tuple(_facts(store, question, vectors, policy, candidate.newest.target))
     blocked = np.any([each.blocked for each in found], axis=0) if found else np.zeros(len(compared.classes), np.bool_)
-    used = _waived(store, compared, written, candidate, blocked, question.day or today())
+    used = waive(store, compared, written, blocked, question.day or today())
     effective = blocked.copy()
-    effective[[number for each in used if not each.expired for number in each.tests]] = False
+    effective[waived_by(used)] = False
     troubles = (*_doubts(candidate, baselines, question.suites, found), *judging.findings(found))
     return Verdict(
         word=judging.word(troubles, int(np.count_nonzero(effective))), policy=policy.name, compared=compared,
@@ -130,22 +131,6 @@ def _facts(store: Store, question: Question, vectors: Vectors, policy: Policy, t
         if not question.suites or names[number] in question.suites:
             mine = there & (numbers == number)
             yield facts.of_suite(vectors, mine, names[number], policy.rules(target, names[number]))
-
-
-def _waived(
-    store: Store, compared: Comparison, written: Sequence[Waiver], candidate: Standing, blocked: Mask, day: date
-) -> list[Used]:
-    newest = candidate.newest
-    mine = [each for each in written if each.concerns(newest.target, newest.release)]
-    if not mine:
-        return []
-    named = {int(number): cause.name for cause in stored.causes(store, compared, blocked) for number in cause.numbers}
-    tests = stored.numbered_tests(store, named)
-    seen = [
-        Blocked(number=number, id=tests[number].id, change=PairClass(int(compared.classes[number])), cause=name)
-        for number, name in sorted(named.items())
-    ]
-    return waivers.apply(mine, seen, day)
 
 
 def _doubts(

@@ -176,3 +176,29 @@ def test_a_list_of_tests_cannot_take_a_terminal_over(command: Command, store: St
     said = command("diff", "a", "b", "--tests-of", cause["cause"])
     assert "\x1b" not in said.out + said.err
     assert "1 of these names have control characters" in said.err
+
+
+def test_waivers_are_counted_beside_what_blocks_and_an_expired_one_is_told(
+    command: Command, store: Store, tmp_path: Path
+) -> None:
+    names = ["forward.qr.float32", "forward.lu.float32"]
+    ingest(store, make_run(tmp_path / "a", dict.fromkeys(names, Outcome.PASS)))
+    ingest(store, make_run(tmp_path / "b", {each: attempt(Outcome.FAIL, cause=each) for each in names}))
+    head = 'reason = "r"\nlink = "https://x"\nowner = "kim"\n'
+    path = tmp_path / "w.toml"
+    path.write_text(
+        f'[[waiver]]\nid = "one"\n{head}expires = 2999-01-01\nops = ["qr"]\n'
+        f'[[waiver]]\nid = "late"\n{head}expires = 2001-01-01\nops = ["lu"]\n'
+    )
+    said = command("diff", "a", "b", "--exit-code", "--waivers", str(path))
+    assert said.code == 1
+    assert "1 block a release (base 2, waived 1)" in said.out
+    assert "waiver 'late' is expired, 1 tests" in said.err
+    found = json.loads(command("diff", "a", "b", "--waivers", str(path), "--format", "json").out)
+    assert [found[each] for each in ("blocking", "waived", "effective")] == [2, 1, 1]
+    assert [each["id"] for each in found["waivers"]] == ["one", "late"]
+    path.write_text(path.read_text().replace("2001", "2999"))
+    assert command("diff", "a", "b", "--exit-code", "--waivers", str(path)).code == 0
+    path.write_text("[[waiver]]\nid = 1")
+    refused = command("diff", "a", "b", "--waivers", str(path))
+    assert (refused.code, f"{path}:2: id is 1" in refused.err) == (2, True)
