@@ -22,7 +22,8 @@ LONGEST_ENTRY: Final = 4 << 20
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One model: its id, and a configuration, or dimensions from which one is synthesised, or neither.
 
-    `architecture` is the name of the model class, `downloads` a count, `source` where the facts come from.
+    `architecture` is the name of the model class, `downloads` a count, `source` where the facts come from. `reduction`
+    is the first level of the ladder, `aligned` for heads as wide as they were; "" for the smallest.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     source: str = ""
     config: dict[str, Any] | None = None
     dims: dict[str, Any] = {}
+    reduction: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

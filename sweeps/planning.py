@@ -17,7 +17,7 @@ from sweeps import architectures, attribution, catalogue, signature
 from sweeps.attribution import Attributed
 from sweeps.catalogue import Entry, Unreadable
 from sweeps.configs import completed
-from sweeps.reduce import TINY, reduce
+from sweeps.reduce import reduce
 from sweeps.resolving import Refusal, Resolved, refusal, resolve
 from sweeps.signature import Signature
 
@@ -77,7 +77,7 @@ class Gathered:
     def _signed(self, resolved: Resolved, model: str) -> Signature | Refusal:
         """The signature of a configuration; most reduce to one that was seen before."""
         try:
-            reduced = reduce(resolved.full, TINY)
+            reduced = reduce(resolved.full, resolved.level)
             key = hashlib.blake2b(repr((resolved.architecture, reduced)).encode(), digest_size=16).digest()
             if key not in self._reduced:
                 self._reduced[key] = signature_of(resolved, reduced, model)
@@ -107,7 +107,7 @@ def _most(shares: Counter[str]) -> str:
 
 
 def _fingerprint(entry: Entry) -> bytes:
-    parts = (entry.model_type, entry.architecture, entry.task, entry.dims, entry.config)
+    parts = (entry.model_type, entry.architecture, entry.task, entry.dims, entry.config, entry.reduction)
     try:
         return hashlib.blake2b(msgspec.json.encode(parts), digest_size=16).digest()
     except (RecursionError, msgspec.EncodeError, OverflowError, TypeError, ValueError):
@@ -122,7 +122,7 @@ def signature_of(resolved: Resolved, reduced: Mapping[str, Any], model: str) -> 
     return Signature(
         id=signature.short(digest), digest=digest, model_type=architecture.model_type, architecture=architecture.name,
         family=architecture.family, reduced=whole, full=resolved.full, model=model, origin=resolved.origin,
-        left_out=resolved.left_out,
+        left_out=resolved.left_out, level=resolved.level.name,
     )  # fmt: skip
 
 

@@ -3,22 +3,26 @@
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 from sweeps import architectures, configs
 from sweeps.architectures import Architecture
 from sweeps.catalogue import Entry
 from sweeps.foreign import CODE, RefusedConfigError
+from sweeps.reduce import ALIGNED, TINY, Level
+
+_LEVELS: Final = {"": TINY, ALIGNED.name: ALIGNED}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resolved:
-    """A class and its complete configuration; `origin` tells how it was come by."""
+    """A class and its complete configuration; `origin` tells how it was come by, `level` the first of its ladder."""
 
     architecture: Architecture
     full: dict[str, Any]
     origin: str
     left_out: tuple[str, ...] = ()
+    level: Level = TINY
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +38,9 @@ class Refusal:
 def resolve(entry: Entry) -> Resolved | Refusal:
     """The class and configuration of an entry. Never raises for what stands in it."""
     config = entry.config
+    if entry.reduction not in _LEVELS:
+        reason = f"its reduction {entry.reduction[:40]!r} is none: leave it out, or ask for {ALIGNED.name!r}"
+        return Refusal(rule="config-refused", reason=reason, model_type=entry.model_type)
     named = _named(entry)
     model_type = entry.model_type or _text(config, "model_type")
     found = _architecture(model_type, named, entry.task, has_config=config is not None)
@@ -142,7 +149,7 @@ def _with_remote_code(found: Refusal, config: dict[str, Any] | None) -> Refusal:
 def _resolved(found: Architecture, entry: Entry) -> Resolved:
     made = _completed(found, entry)
     other = {_named(entry), ""} - {found.name, ""}
-    return replace(made, left_out=tuple(sorted({*made.left_out, *other})))
+    return replace(made, level=_LEVELS[entry.reduction], left_out=tuple(sorted({*made.left_out, *other})))
 
 
 def _completed(found: Architecture, entry: Entry) -> Resolved:

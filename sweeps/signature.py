@@ -12,6 +12,7 @@ from conformance.errors import UsageError
 from sweeps import inputs, reduce
 from sweeps.architectures import Architecture
 from sweeps.floats import decoded, encoded
+from sweeps.reduce import TINY
 
 _SHORT: Final = 12
 """Hexadecimal digits of a signature in an identity: among 10,000 signatures two meet with a chance of 2e-7."""
@@ -23,7 +24,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `reduced` is the configuration at the first level of the ladder, of which `id` is a hash; `full` is the complete one
     of `model`, the catalogue's first that shares it, from which further levels are made. `origin` is `config`,
     `dims` (synthesised from dimensions) or `defaults` (of the class). `left_out` names fields that are never followed.
-    `family` is that of the class, for who reads the file without the library.
+    `family` is that of the class, for who reads the file without the library; `level` is the ladder's first.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     origin: str
     left_out: tuple[str, ...] = ()
     family: str = ""
+    level: str = TINY.name
 
     @property
     def of(self) -> Architecture:

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from sweeps.reduce.adjust import adjust
 from sweeps.reduce.layers import MOST_KEPT, Stack, moved, stacks
-from sweeps.reduce.levels import ALIGNED, LADDER, SHALLOW, SMALL, TINY, WHOLE, Level
+from sweeps.reduce.levels import ALIGNED, LADDER, SHALLOW, SMALL, TINY, WHOLE, Level, ladder
 from sweeps.reduce.numbers import Node, vocabulary
 from sweeps.reduce.relations import Tree, restore
 from sweeps.reduce.tokens import Tokens
 from sweeps.reduce.widths import Widths, fields, is_count
 
-__all__ = ["ALIGNED", "LADDER", "SHALLOW", "SMALL", "TINY", "VERSION", "WHOLE", "Level", "reduce"]
+__all__ = ["ALIGNED", "LADDER", "SHALLOW", "SMALL", "TINY", "VERSION", "WHOLE", "Level", "ladder", "reduce"]
 
 VERSION: Final = 2
 """Part of every signature: raised when the same configuration would come out another."""

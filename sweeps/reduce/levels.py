@@ -42,3 +42,9 @@ WHOLE: Final = Level(
 """Nothing is reduced: for models that are small as they are and whose parts no rule keeps fitting."""
 
 LADDER: Final = (TINY, SMALL, SHALLOW, WHOLE)
+_LADDERS: Final = {TINY.name: LADDER, ALIGNED.name: (ALIGNED, SHALLOW, WHOLE)}
+
+
+def ladder(first: str) -> tuple[Level, ...]:
+    """The levels to try in turn, by the name of the first. Raises KeyError where no ladder begins with that one."""
+    return _LADDERS[first]

@@ -15,7 +15,7 @@ from sweeps.configs import sentence
 from sweeps.inputs import Inputs, NoInputsError, found
 from sweeps.inputs.filling import Given, tensors
 from sweeps.outputs import constant, finite
-from sweeps.reduce import LADDER, Level, reduce
+from sweeps.reduce import Level, ladder, reduce
 from sweeps.stages.trial import MEMORY, SEED, OutOfMemoryError, Trial, answer, on
 from sweeps.watching import DISCRETE, RANDOM, Watched
 
@@ -45,7 +45,7 @@ class UnusableError(Exception):
 def climb(trial: Trial) -> Reference:
     """The first level that builds and runs on the CPU. Raises UnusableError with what each level came to."""
     last: UnusableError | None = None
-    for level in LADDER:
+    for level in ladder(trial.signature.level):
         try:
             return _bounded(trial, level)
         except UnusableError as error:
@@ -84,7 +84,7 @@ def _at(trial: Trial, level: Level) -> Reference:
 def _built(trial: Trial, level: Level) -> Any:
     made, signature = trial.facts, trial.signature
     try:
-        if level is LADDER[0]:
+        if level.name == signature.level:
             made.config = dict(signature.reduced)
         else:
             made.config = configs.completed(signature.model_type, reduce(signature.full, level))

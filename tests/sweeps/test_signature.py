@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from conformance.outcomes import Outcome
@@ -33,6 +34,19 @@ def test_models_that_differ_in_what_is_reduced_share_a_signature() -> None:
     small, deep, multi_head = (each.signature for each in made.attributed)
     assert small == deep != multi_head
     assert {each.origin for each in made.attributed} == {"dims"}
+
+
+def test_an_entry_may_ask_for_heads_as_wide_as_they_were() -> None:
+    dims = {"hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 32}
+    plain = Entry(id="a", model_type="llama", architecture="LlamaForCausalLM", dims=dims)
+    made = gathered(plain, msgspec.structs.replace(plain, id="b", reduction="aligned"))
+    small, aligned = made.signatures.values()
+    assert (small.level, aligned.level) == ("tiny", "aligned")
+    assert (small.reduced["head_dim"], aligned.reduced["head_dim"]) == (16, 128)
+    assert [each.signature for each in made.attributed] == [small.id, aligned.id]
+    (refused,) = gathered(msgspec.structs.replace(plain, reduction="wide")).invalid.values()
+    assert refused.decided is not None
+    assert refused.decided.reason == "its reduction 'wide' is none: leave it out, or ask for 'aligned'"
 
 
 def test_dimensions_that_do_not_go_together_are_left_out_and_named() -> None:
