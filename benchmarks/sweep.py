@@ -12,7 +12,6 @@ size of all processes, read twice a second. Bars of the run: 15 minutes, 4 GB.
 """
 
 import argparse
-import gc
 import os
 import sys
 import tempfile
@@ -118,7 +117,6 @@ def bare(folder: RunFolder, every: int) -> None:
             counts[by_hand(torch, device, *one)] += 1
         except Exception:
             counts[False] += 1
-        gc.collect()
     print(msgspec.json.encode({
         "tried": counts.total(), "right": counts[True], "other": counts[False], "wall": perf_counter() - began,
         "cpu": process_time() - spent,
