@@ -1,6 +1,7 @@
 """The CPU's training: the loss that fits a model, and its first steps; what the device's are compared with."""
 
 import copy
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from conformance.outcomes import Outcome, Stage
 from sweeps import memory
 from sweeps.configs import sentence
 from sweeps.inputs.filling import tensors
-from sweeps.outputs import named
+from sweeps.outputs import differences, named
 from sweeps.stages import losses
 from sweeps.stages.calm import calm, still
 from sweeps.stages.loop import Loop, steps_of
@@ -62,8 +63,8 @@ def arguments(reference: Reference, loss: Loss, device: str, dtype: torch.dtype)
     return {name: on(each, device, dtype) for name, each in given.items()}
 
 
-def wider(trial: Trial, reference: Reference, taught: Taught) -> list[float]:
-    """The CPU's losses in the next wider dtype: how far its own are from them, a device's may be too."""
+def drifts(trial: Trial, reference: Reference, taught: Taught) -> dict[str, float]:
+    """How far the CPU itself is from the next wider dtype, by name as differences have it: a device may be too."""
     dtype = torch.float64 if trial.dtype is torch.float32 else torch.float32
     loop = Loop(
         model=still(copy.deepcopy(reference.model).to(dtype)), loss=taught.loss, device="cpu",
@@ -72,8 +73,21 @@ def wider(trial: Trial, reference: Reference, taught: Taught) -> list[float]:
     loop.prepare()
     loop.forward()
     loop.backward()
+    wide = {**loop.answer(), **_called("gradient of", loop.gradients()), **_called("buffer", loop.buffers())}
     loop.step()
-    return loop.curve(len(taught.curve))
+    wide["loss curve"] = torch.tensor(loop.curve(len(taught.curve)))
+    own = {**taught.answer, **_called("gradient of", taught.gradients), **_called("buffer", taught.buffers)}
+    own["loss curve"] = torch.tensor(taught.curve)
+    found = differences(_doubled(own), _doubled(wide), math.inf)
+    return {each.name: each.relative for each in found}
+
+
+def _doubled(found: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: each.double() for name, each in found.items() if not each.is_complex()}
+
+
+def _called(what: str, found: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {f"{what} {name}": each for name, each in found.items()}
 
 
 def _taught(trial: Trial, reference: Reference) -> Taught:

@@ -155,16 +155,25 @@ def test_losses_that_part_after_the_first_step_fail_the_step(ended: Ended) -> No
 
 
 def test_a_device_is_not_held_to_more_than_the_cpu_rounds(ended: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wide(_trial: Trial, _reference: Reference, taught: Any) -> list[float]:
-        return [each * 1.02 for each in taught.curve]
-
-    monkeypatch.setattr(teacher, "wider", wide)
+    monkeypatch.setattr(teacher, "drifts", lambda *_: {"loss curve": 0.02})
     attempt, trial = ended(Net(), Net(Later(0.02)))
     assert attempt.outcome is Outcome.PASS
-    assert 1e-4 < _training(trial).curve < _training(trial).allowed_curve
-    assert _training(trial).drift == pytest.approx(0.02 / 1.02, rel=1e-4)
+    assert 1e-4 < _training(trial).curve < 2 * _training(trial).drift == 0.04
+    assert "where the CPU is 0.02 off a wider dtype itself" in attempt.message
     attempt, _ = ended(Net(), Net(Later(3.0)))
     assert attempt.outcome is Outcome.FAIL
+
+
+def test_how_far_the_cpu_is_from_a_wider_dtype_is_measured(ended: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[dict[str, float]] = []
+    measure = teacher.drifts
+    monkeypatch.setattr(teacher, "drifts", lambda *given: told.append(measure(*given)) or told[-1])
+    ended(Net(), Net(Later()))
+    assert {"logits", "training loss", "loss curve", "gradient of layer.weight", "buffer norm.running_mean"} <= set(
+        told[0]
+    )
+    assert 0 < max(told[0][name] for name in ("logits", "gradient of head.weight")) < 1e-5
+    assert len(told) == 1
 
 
 def test_wrong_outputs_in_training_fail_the_comparison(ended: Ended) -> None:
