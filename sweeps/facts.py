@@ -17,7 +17,8 @@ from sweeps.stages.losses import Loss
 class Training(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What mode `train` adds. `cpu` and `device` are the losses of each step, None for what is no number, `curve` their
     relative L2 distance; one that is left out is infinite. `drift` is how far the CPU is from a wider dtype in what was
-    farther off than allowed and is right for that reason.
+    farther off than allowed and is right for that reason;
+    `unsteady` is what the CPU's own rounding decides.
 
     `refused` is what the model said to the first labels, where it did not take any. `gradients` counts those of the
     first step, `gradient` is the largest distance of one, but for `roundings` of them, which are zero but for rounding;
@@ -34,6 +35,7 @@ class Training(msgspec.Struct, kw_only=True, omit_defaults=True):
     curve: float = math.inf
     allowed_curve: float = 0.0
     drift: float = 0.0
+    unsteady: tuple[str, ...] = ()
     gradients: int = 0
     gradient: float = math.inf
     roundings: int = 0

@@ -9,7 +9,8 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor
 
-from conformance.outcomes import Attempt, Phase, Stage
+from conformance.classify import Proof
+from conformance.outcomes import Attempt, Outcome, Phase, Stage
 from sweeps.facts import Training
 from sweeps.outputs import Difference, differences
 from sweeps.stages import judging, moving, teacher
@@ -24,7 +25,7 @@ CURVE: Final[Mapping[str, float]] = {"float32": 1e-4, "bfloat16": 3e-2, "float16
 """Relative L2 distance that the losses of all steps may have from the CPU's."""
 
 MOST_DRIFT: Final = 2.5e-2
-"""What the CPU's own rounding moves farther than that tells of nothing, and no more is allowed for it."""
+"""What the CPU's own rounding moves farther than that is neither right nor wrong."""
 
 GRADIENT: Final[Mapping[str, float]] = {"float32": 1e-4, "bfloat16": 1e-1, "float16": 3e-2, "float64": 1e-10}
 """Relative L2 distance that the gradient of one parameter may have from the CPU's, beside rounding of the whole."""
@@ -50,7 +51,7 @@ def attempt(trial: Trial) -> Attempt:
     except Exception as error:
         return judging.failed(trial, error)
     if not any(each.wrong for each in found):
-        return judging.right(trial, _told(made))
+        return judging.right(trial, _told(made), lambda proof: _steady(proof, made))
     if taught.draws and all(each.wrong.startswith("relative") for each in found if each.wrong):
         return judging.drawn(trial, found)
     return judging.wrong(trial, found, allowed, of)
@@ -77,12 +78,15 @@ def _no_worse_than_the_cpu(found: list[Difference], drifts: Mapping[str, float],
     """What the CPU's own rounding does is allowed twice over: it has a share in both sides."""
     judged = []
     for each in found:
-        drift = min(drifts.get(each.name, 0.0), MOST_DRIFT)
-        if each.wrong.startswith("relative") and each.relative <= 2 * drift:
-            made.drift = max(made.drift, drift)
-            judged.append(replace(each, wrong=""))
-        else:
+        drift = drifts.get(each.name, 0.0)
+        if not each.wrong.startswith("relative") or each.relative > 2 * drift:
             judged.append(each)
+            continue
+        judged.append(replace(each, wrong=""))
+        if drift > MOST_DRIFT:
+            made.unsteady = (*made.unsteady, each.name)
+        else:
+            made.drift = max(made.drift, drift)
     return sorted(judged, key=lambda each: (not each.wrong, -each.relative))
 
 
@@ -174,6 +178,12 @@ def numbers(curve: Sequence[float]) -> list[float | None]:
     return [each if math.isfinite(each) else None for each in curve]
 
 
+def _steady(proof: Proof, made: Training) -> Proof:
+    if not made.unsteady or proof.outcome not in (Outcome.PASS, Outcome.FALLBACK):
+        return proof
+    return Proof(outcome=Outcome.UNPROVEN, ran_on=proof.ran_on, rule="ill-conditioned")
+
+
 def _short(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
@@ -183,6 +193,8 @@ def _told(made: Training) -> str:
     without = f", {len(made.without_gradient)} parameters without" if made.without_gradient else ""
     rounding = f", {made.roundings} of them mere rounding" if made.roundings else ""
     drift = f"; more is allowed where the CPU is {made.drift:.2g} off a wider dtype itself" if made.drift else ""
+    if made.unsteady:
+        drift += f"; the CPU's own rounding decides {', '.join(made.unsteady[:3])}, {len(made.unsteady)} in all"
     losses = f"{_shown(made.device[0])} to {_shown(made.device[-1])} in {made.steps} steps"
     return (
         f"{whose} {losses} of {made.optimizer['name']}, curves {made.curve:.2g} apart "

@@ -162,6 +162,9 @@ def test_a_device_is_not_held_to_more_than_the_cpu_rounds(ended: Ended, monkeypa
     assert "where the CPU is 0.02 off a wider dtype itself" in attempt.message
     attempt, _ = ended(Net(), Net(Later(3.0)))
     assert attempt.outcome is Outcome.FAIL
+    monkeypatch.setattr(teacher, "drifts", lambda *_: {"loss curve": 9.0})
+    attempt, _ = ended(Net(), Net(Later(3.0)))
+    assert (attempt.outcome, attempt.rule) == (Outcome.UNPROVEN, "ill-conditioned")
 
 
 def test_how_far_the_cpu_is_from_a_wider_dtype_is_measured(ended: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
