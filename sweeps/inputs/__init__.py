@@ -48,7 +48,7 @@ def found(model: Any, run: Callable[[Given], Any]) -> tuple[Inputs, Any]:
             continue
         refused = "" if first is None else sentence(first)
         return Inputs(given=given, missing=_missing(model, given), refused=refused), result
-    raise NoInputsError(str(first)) from first
+    raise NoInputsError(sentence(first) if first else "nothing was built for it") from first
 
 
 def build(wants: Wants) -> Given:

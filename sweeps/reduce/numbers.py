@@ -55,7 +55,8 @@ class Node:
 
     def _counted(self, name: str, value: int) -> int:
         led = layers.led(name, value, self.stacks)
-        side = self.before.get("image_size")
+        side = self.before.get("image_size", self.before.get("spec_size"))
+        side = side[0] if isinstance(side, list) and side else side
         if led is not None:
             return led
         if name == "window_size" and is_count(side) and side and layers.staged(self.before):
