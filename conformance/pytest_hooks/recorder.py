@@ -13,6 +13,7 @@ from conformance.outcomes import Stage
 from conformance.provenance import guards
 from conformance.provenance.frames import skip_of
 from conformance.provenance.rules import Origin, Skip
+from conformance.pytest_hooks import wider
 from conformance.pytest_hooks.evidence import Evidence, Seen
 from conformance.pytest_hooks.graphs import Graphs
 from conformance.pytest_hooks.identity import tree_of
@@ -20,7 +21,7 @@ from conformance.pytest_hooks.keeping import Records
 from conformance.pytest_hooks.planning import PLANNED, function_of
 from conformance.pytest_hooks.streams import KeptOpen
 from conformance.pytest_hooks.subtests import named
-from conformance.pytest_hooks.verdict import class_teardown_failed, judged
+from conformance.pytest_hooks.verdict import judged
 from conformance.pytest_hooks.watch import Watch
 from conformance.targets import Device
 
@@ -51,8 +52,6 @@ class Recorder:
         """Keys of the tests that have their attempt."""
         self.left_open = ""
         """Key of the test that is open, after the session of the one in which pytest itself ended."""
-        self.class_teardowns: list[str] = []
-        """Tests after which a class or module could not be torn down; charged to no test."""
 
     def start(self, config: pytest.Config) -> None:
         """Begin to record the tests of a session."""
@@ -91,13 +90,10 @@ class Recorder:
         finally:
             self._open = None
         self._end_stray_child()
-        self._journal.end(
-            planned.key, replace(judged(evidence), reached=evidence.reached, leaked=tuple(evidence.leaked)), number
-        )
+        left = (*evidence.leaked, *wider.told(evidence.seen))
+        self._journal.end(planned.key, replace(judged(evidence), reached=evidence.reached, leaked=left), number)
         self.left_open = ""
         self.ended.add(planned.key)
-        if class_teardown_failed(evidence):
-            self.class_teardowns.append(planned.key)
         return result
 
     @pytest.hookimpl(tryfirst=True)

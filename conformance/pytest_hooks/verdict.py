@@ -9,10 +9,10 @@ import pytest
 from conformance import classify
 from conformance.classify import Verdict
 from conformance.outcomes import BADNESS, Attempt, Outcome, RanOn, Source, Stage
-from conformance.plan import Decision
+from conformance.plan import Decision, Expected
 from conformance.provenance.guards import SWALLOWED
 from conformance.provenance.rules import NO_RULE, Origin, Skip, explain
-from conformance.pytest_hooks import subtests
+from conformance.pytest_hooks import subtests, wider
 from conformance.pytest_hooks.evidence import Evidence, Seen
 
 UNREADABLE: Final = "unreadable"
@@ -23,12 +23,9 @@ _XFAIL_CALL: Final = "upstream:xfail-call"
 
 _TIMED_OUT: Final = ("Timeout (>", "Timeout >")
 """How pytest-timeout words the failure that it raises in a test."""
+_PYTEST: Final = ("/_pytest/", "/pluggy/", "/conformance/pytest_hooks/")
 _NOT_FAILED: Final = "expected test to fail, but it passed"
 """What PyTorch's own expectedFailure says when there was nothing to swallow."""
-_CLASS_TEARDOWN: Final = frozenset(
-    {"unittest_setup_class_fixture", "xunit_setup_class_fixture", "xunit_setup_module_fixture"}
-)
-"""pytest's fixtures that call tearDownClass and tearDownModule when the last test is over."""
 
 
 def judged(evidence: Evidence) -> Attempt:
@@ -50,12 +47,18 @@ def attempt_of(evidence: Evidence) -> Attempt:
     """The attempt that the evidence amounts to."""
     attempt = _raw(evidence)
     expected = evidence.planned.expected
-    if expected is not None and expected.rule != SWALLOWED and not _settled(evidence):
+    if expected is not None and expected.rule != SWALLOWED and not _settled(evidence) and _may_be(expected, attempt):
         attempt = classify.apply_expected(attempt, expected)
     ops = tuple(sorted(evidence.fallback))
     return replace(
         attempt, seconds=evidence.seconds, fallback_ops=ops, source=attempt.source or _foresaw(attempt, evidence)
     )
+
+
+def _may_be(expected: Expected, attempt: Attempt) -> bool:
+    """Whether an outcome may be the one foreseen: upstream's decorators speak of the test's own function alone."""
+    around = attempt.stage in (Stage.SETUP, Stage.TEARDOWN)
+    return not (expected.rule.startswith("upstream:") and around)
 
 
 def _foresaw(attempt: Attempt, evidence: Evidence) -> Source | None:
@@ -88,31 +91,15 @@ def _raw(evidence: Evidence) -> Attempt:
 
 
 def _failed(seen: Seen, evidence: Evidence) -> bool:
-    if seen.word != "failed" or _of_class(seen):
+    if seen.word != "failed" or wider.alone(seen):
         return False
     # unittest's unexpected success reaches pytest as a failure of pytest's own kind.
     return not (evidence.unexpected_success and isinstance(seen.error, pytest.fail.Exception))
 
 
-def _of_class(seen: Seen) -> bool:
-    """Whether the tear-down of the whole class or module failed: that is no outcome of the test that ran last."""
-    trace = seen.error.__traceback__ if seen.stage is Stage.TEARDOWN and seen.error is not None else None
-    while trace is not None:
-        if trace.tb_frame.f_code.co_name in _CLASS_TEARDOWN:
-            return True
-        trace = trace.tb_next
-    return False
-
-
-def class_teardown_failed(evidence: Evidence) -> bool:
-    """Whether a class or module could not be torn down after this test."""
-    return any(each.word == "failed" and _of_class(each) for each in evidence.seen)
-
-
 def verdict_of(error: BaseException | None, text: str) -> Verdict:
     """What an exception means, pytest's own ways to fail included."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    error = wider.own(error)
     if error is None:
         first = text.strip().splitlines()[0] if text.strip() else "failed without an exception"
         return Verdict(outcome=Outcome.FAIL, rule="report", message=first, cause=first, detail=text)
@@ -121,21 +108,46 @@ def verdict_of(error: BaseException | None, text: str) -> Verdict:
         return found
     if str(error.msg or "").startswith(_TIMED_OUT):
         return replace(found, outcome=Outcome.TIMEOUT, rule="pytest-timeout")
+    if _by_pytest(error):
+        return replace(found, outcome=Outcome.ERROR, rule="pytest")
     return replace(found, outcome=Outcome.FAIL, rule="assertion")
 
 
+def _by_pytest(error: BaseException) -> bool:
+    """Whether pytest gave the test up by itself, without any code of the test: a broken marker, a coroutine."""
+    trace = error.__traceback__
+    while trace is not None:
+        if not any(part in trace.tb_frame.f_code.co_filename for part in _PYTEST):
+            return False
+        trace = trace.tb_next
+    return True
+
+
 def _failure(failures: list[tuple[Seen, Verdict]], evidence: Evidence) -> Attempt:
-    infra = [each for each in failures if each[1].outcome is Outcome.INFRA]
-    seen, found = infra[0] if infra else max(failures, key=lambda each: BADNESS[each[1].outcome])
+    seen, found = _telling(failures)
     if evidence.planned.expected and evidence.planned.expected.rule == SWALLOWED and _NOT_FAILED in found.message:
         return Attempt(outcome=Outcome.XPASS, rule=SWALLOWED, ran_on=_where(evidence), stage=seen.stage)
     counted = subtests.counted(failures, evidence.seen)
+    more = len(failures) > 1
     printed = f"\n{seen.printed}" if seen.printed else ""
     return Attempt(
         outcome=found.outcome, rule=found.rule, ran_on=_where(evidence), stage=stage_of(seen), cause=found.cause,
         message=f"{counted}\n{found.message}" if counted else found.message, code=found.code,
-        detail=subtests.detailed(failures) if counted else found.detail + printed,
+        detail=subtests.detailed(failures) if counted or more else found.detail + printed,
     )  # fmt: skip
+
+
+def _telling(failures: list[tuple[Seen, Verdict]]) -> tuple[Seen, Verdict]:
+    """The failure that the outcome is made of: the machine's, else of subtests the worst, else the first in time.
+
+    What fails after the first failure of a test, such as its tear-down, may well be a consequence.
+    """
+    infra = [each for each in failures if each[1].outcome is Outcome.INFRA]
+    if infra:
+        return infra[0]
+    if any(each.subtest for each, _ in failures):
+        return max(failures, key=lambda each: BADNESS[each[1].outcome])
+    return failures[0]
 
 
 _UNITTEST_STAGES: Final = {"_callSetUp": Stage.SETUP, "_callTearDown": Stage.TEARDOWN, "_callCleanup": Stage.TEARDOWN}

@@ -29,6 +29,10 @@ COLLECTION: Final = "collection"
 """Rule of files that could not be collected."""
 TOLD: Final = "planning: "
 """What a line about how far planning is begins with, in the log of the process that plans."""
+_CUT_SHORT: Final = (2, 3)
+"""pytest's statuses for an interrupt and an error within: a file that calls sys.exit() while it is imported, too."""
+_TELLING: Final = ("ERROR:", "!!!", "E ", "Exit:", "conformance:", "SystemExit", "UnicodeEncodeError")
+"""What lines of a log begin with that say what went wrong."""
 _USAGE: Final = 4
 """pytest's status for a wrong command line, a broken conftest included."""
 _PATTERNS: Final = ("test_*.py", "*_test.py")
@@ -138,7 +142,7 @@ class Collector:
 
     def _planned(self, file: File, work: "Work") -> list[PlannedTest]:
         code, words = work.process.poll(), _last_word(work.log)
-        if work.plan.exists():
+        if work.plan.exists() and code not in _CUT_SHORT:
             tests = plan.read(work.plan)
             lost = any(each.decided is not None and each.decided.rule == COLLECTION for each in tests)
             if self.cache is not None and file.whole and work.loaded.exists() and not lost:
@@ -264,7 +268,8 @@ def _last_word(log: Path) -> str:
     """The line that says what went wrong."""
     text = log.read_bytes()[-20_000:].decode("utf-8", "replace") if log.exists() else ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith(("ERROR:", "!!!", "E ", "Exit:", "conformance:"))]
+    lines = [line.removeprefix("INTERNALERROR> ") for line in lines]
+    errors = [line for line in lines if line.startswith(_TELLING)]
     return (errors[0] if errors else lines[-1] if lines else "").strip("! ")
 
 

@@ -17,6 +17,16 @@ SET_UP_AND_TEAR_DOWN = {
     "TestSetUp::test_fails": (O.ERROR, "exception", Stage.SETUP),
     "TestCleanups::test_cleanup_fails": (O.FAIL, "assertion", Stage.TEARDOWN),
     "TestCleanups::test_body_and_cleanup_fail": (O.FAIL, "assertion", Stage.EXECUTE),
+    "TestFailsAround::test_expected_but_set_up_fails": (O.FAIL, "assertion", Stage.SETUP),
+    "TestFailsAround::test_expected_and_tear_down_fails": (O.FAIL, "assertion", Stage.TEARDOWN),
+    "TestFailsAround::test_unexpected_and_tear_down_fails": (O.FAIL, "assertion", Stage.TEARDOWN),
+    "TestFailsAround::test_expected_and_cleanup_fails": (O.FAIL, "assertion", Stage.TEARDOWN),
+    "TestFailsAround::test_body_and_tear_down_fail": (O.ERROR, "exception", Stage.EXECUTE),
+    "TestWide::test_a": (O.UNPROVEN, "nothing-executed", Stage.EXECUTE),
+    "TestWide::test_b_fails_by_itself": (O.FAIL, "assertion", Stage.EXECUTE),
+    "TestMarks::test_broken_marker": (O.ERROR, "pytest", Stage.SETUP),
+    "TestMarks::test_coroutine": (O.ERROR, "pytest", Stage.EXECUTE),
+    "TestMarks::test_gives_up": (O.FAIL, "assertion", Stage.EXECUTE),
     "TestMarks::test_right_with_a_broken_fixture": (O.ERROR, "exception", Stage.TEARDOWN),
     "TestMarks::test_wrong_with_a_broken_fixture": (O.FAIL, "assertion", Stage.EXECUTE),
 }
@@ -91,12 +101,18 @@ ALL = (SET_UP_AND_TEAR_DOWN, FILES_AS_A_WHOLE, SUBTESTS, ENDINGS, NEIGHBOURS, NA
 
 @pytest.fixture(scope="module")
 def around(tmp_path_factory: pytest.TempPathFactory) -> Session:
-    files = [*(str(FILES / name) for name in ("truth.py", "ways.py")), *map(str, sorted(FILES.glob("module_*.py")))]
+    files = [
+        *(str(FILES / name) for name in ("truth.py", "ways.py", "around.py")),
+        *map(str, sorted(FILES.glob("module_*.py"))),
+    ]
     return session(tmp_path_factory.mktemp("around"), "--continue-on-collection-errors", *files)
 
 
 def ending(done: Session) -> dict[str, tuple[Outcome, str, Stage]]:
-    results = {name.removeprefix("truth::").removeprefix("ways::"): each for name, each in done.by_file().items()}
+    results = {
+        name.removeprefix("truth::").removeprefix("ways::").removeprefix("around::"): each
+        for name, each in done.by_file().items()
+    }
     return {name: (each.outcome, each.shown.rule, each.shown.stage) for name, each in results.items()}
 
 
@@ -104,6 +120,28 @@ def ending(done: Session) -> dict[str, tuple[Outcome, str, Stage]]:
 def test_every_test_ends_as_its_own_doing(around: Session, wanted: dict[str, tuple[Outcome, str, Stage]]) -> None:
     got = ending(around)
     assert {name: got[name] for name in wanted} == wanted
+
+
+def test_what_fails_after_the_first_failure_is_told_beside_it(around: Session) -> None:
+    shown = around.results()["TestFailsAround::test_body_and_tear_down_fail"].shown
+    assert shown.message == "RuntimeError: the body breaks"
+    assert "the test itself, in teardown: fail, AssertionError: tear-down finds a leftover\n" in shown.detail
+
+
+def test_what_is_wider_than_a_test_and_cannot_be_torn_down_is_told_with_the_last_test_and_decides_nothing(
+    around: Session,
+) -> None:
+    left = {name: each.shown.leaked for name, each in around.results().items()}
+    assert (
+        "tear_down of the class: RuntimeError: the service does not stop"
+        in left["TestClassTearDownFails::test_b_fails_by_itself"]
+    )
+    assert left["TestWide::test_b_fails_by_itself"] == (
+        "tear_down of the class: RuntimeError: the class does not come down",
+    )
+    told = [each for texts in left.values() for each in texts]
+    assert "tear_down of the session: RuntimeError: the session does not come down" in told
+    assert "tear_down of the module: RuntimeError: the file does not come down" in told
 
 
 def test_nothing_else_was_planned(around: Session) -> None:

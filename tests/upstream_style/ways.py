@@ -37,6 +37,26 @@ class TestByRunTest(unittest.TestCase):
         self.assertEqual(torch.ones(2).sum().item(), 3)
 
 
+@pytest.fixture(scope="session")
+def kept_for_the_session():
+    yield
+    raise RuntimeError("the session does not come down")
+
+
+@pytest.fixture(scope="class")
+def kept_for_the_class():
+    yield
+    raise RuntimeError("the class does not come down")
+
+
+class TestWide:
+    def test_a(self, kept_for_the_class, kept_for_the_session):
+        assert computed("cpu")
+
+    def test_b_fails_by_itself(self):
+        assert not computed("cpu")
+
+
 class TestMarks:
     """pytest's own style."""
 
@@ -67,6 +87,16 @@ class TestMarks:
     @pytest.mark.parametrize("value", [1, 2, 3], ids=["same", "same", "same"])
     def test_ids_that_collide(self, value):
         assert value != 2
+
+    @pytest.mark.skipif("no_such_name > 1", reason="broken")
+    def test_broken_marker(self):
+        assert computed("cpu")
+
+    async def test_coroutine(self):
+        assert computed("cpu")
+
+    def test_gives_up(self):
+        pytest.fail("by its own words")
 
     def test_subtests(self, subtests):
         for size in range(4):

@@ -27,6 +27,7 @@ class TestPlain(TestCase):
 instantiate_device_type_tests(TestPlain, globals())
 """
 DIES = "import ctypes\nprint('about to read address 0')\nctypes.string_at(0)\n"
+LEAVES = "import sys\nsys.exit(0)\n"
 RAISES = "raise OSError('no such library')\n"
 
 
@@ -55,27 +56,37 @@ def test_a_file_that_dies_costs_itself_and_the_rest_is_planned_and_kept(
 ) -> None:
     tree = tmp_path / "test"
     tree.mkdir()
-    for name, text in {"test_plain": PLAIN, "near": "", "test_dies": DIES, "test_raises": RAISES}.items():
+    for name, text in {
+        "test_plain": PLAIN,
+        "near": "",
+        "test_dies": DIES,
+        "test_raises": RAISES,
+        "test_leaves": LEAVES,
+    }.items():
         (tree / f"{name}.py").write_text(text)
     cache = PlanCache(folder=tmp_path / "plans", made_by="now")
     found = collected.collect([str(tree)], "sim", RELEASE, cache)
     assert [each.key for each in found] == [
-        "upstream::test_dies::::<module>", "upstream::test_plain::TestPlain::test_right",
-        "upstream::test_raises::::<module>",
+        "upstream::test_dies::::<module>", "upstream::test_leaves::::<module>",
+        "upstream::test_plain::TestPlain::test_right", "upstream::test_raises::::<module>",
     ]  # fmt: skip
-    died, plain, raised = (each.decided for each in found)
+    died, left, plain, raised = (each.decided for each in found)
+    assert left is not None
+    assert (left.outcome, left.reason) == (
+        Outcome.ERROR, "the process that collected it ended with status 3: SystemExit: 0",
+    )  # fmt: skip
     assert plain is None
     assert died is not None
     assert (died.outcome, died.rule) == (Outcome.ERROR, "collection")
     assert died.reason == "the process that collected it ended by SIGSEGV: about to read address 0"
     assert raised is not None
     assert raised.reason == "OSError: no such library"
-    assert "planning: 3 of 3 files, 3 tests" in capsys.readouterr().out
+    assert "planning: 4 of 4 files, 4 tests" in capsys.readouterr().out
 
     started: list[str] = []
     monkeypatch.setattr(collected, "_spawn", lambda arguments, log: started.append(arguments[-1]))
     monkeypatch.setattr(collected.Work, "over", lambda work: pytest.fail("collected again"))
-    assert collected.collect([str(tree / "test_plain.py")], "sim", RELEASE, cache) == [found[1]]
+    assert collected.collect([str(tree / "test_plain.py")], "sim", RELEASE, cache) == [found[2]]
     assert not started
     (tree / "near.py").write_text("edited = 1\n")
     assert cache.load(tree / "test_plain.py") is None
