@@ -17,7 +17,9 @@ def test_every_origin_has_its_words() -> None:
 
 
 def test_every_rule_that_the_program_gives_has_its_meaning() -> None:
-    written = "\n".join(each.read_text() for each in PACKAGE.rglob("*.py"))
+    # The gate's rules are settings with sentences of their own, not what decided a test.
+    sources = [each for each in PACKAGE.rglob("*.py") if each.relative_to(PACKAGE).parts[0] != "gate"]
+    written = "\n".join(each.read_text() for each in sources)
     given = set(re.findall(r"\brule=\"([a-z_:-]+)\"", written)) | {each.id for each in rule_files.every()}
     assert {"nothing-executed", "never-started", "upstream:slow"} <= given
     assert sorted(each for each in given if not sides.why(each)) == []
