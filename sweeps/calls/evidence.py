@@ -124,7 +124,8 @@ class Witnesses:
     def _unserved(self, made: Mapping[str, int]) -> Iterator[str]:
         if self.overloads is not None:
             nobody = set(self.overloads.served.get(Registration.NONE, ()))
-            yield from (self.calls.calls[each].base for each in made if self.calls.calls[each].op in nobody)
+            known = (self.calls.calls[each] for each in made)
+            yield from (each.base for each in known if each.op in nobody and not each.host)
 
 
 def named(message: str) -> list[str]:

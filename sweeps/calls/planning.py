@@ -71,6 +71,9 @@ def _unusable(call: Call) -> Decision | None:
         making.overload(call.op)
     except NotMadeError as error:
         return Decision(outcome=Outcome.INVALID, rule="model-ops:no-op", reason=str(error))
+    if call.host:
+        reason = f"{call.base} is a kernel that PyTorch picks on the CPU alone: a device is never asked for it"
+        return Decision(outcome=Outcome.INVALID, rule="model-ops:cpu-kernel", reason=reason)
     if lost := call.lost():
         reason = f"{lost[0]} is no argument that is kept"
         return Decision(outcome=Outcome.INVALID, rule="model-ops:arguments", reason=reason)

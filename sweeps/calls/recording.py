@@ -22,13 +22,17 @@ class Counted:
     bounds: tuple[Bounds, ...]
 
 
+_ENCODED: Final[dict[Any, tuple[Call, str]]] = {}
+"""Calls that this process has seen, with their digests: most of a model's calls are those of others too."""
+
+
 class Recorder:
     """What was called since it was cleared. Told of a call before it is made: it may overwrite its arguments."""
 
     __slots__ = ("_found", "bounded")
 
     def __init__(self, *, bounded: bool = True) -> None:
-        self._found: dict[Any, tuple[list[int], Any, tuple[Any, ...], dict[str, Any], tuple[Bounds, ...]]] = {}
+        self._found: dict[Any, tuple[list[int], tuple[Bounds, ...]]] = {}
         self.bounded = bounded
         """Whether the values of tensors can be looked at."""
 
@@ -37,21 +41,23 @@ class Recorder:
         self._found.clear()
 
     def take(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Count a call; its arguments are looked at the first time."""
+        """Count a call; its arguments are looked at the first time, values only where an op works on them."""
         key = (func, _key(args), _key(tuple(kwargs.items())))
         if (known := self._found.get(key)) is not None:
             known[0][0] += 1
             return
-        bounds = tuple(map(bounds_of, _tensors((args, *kwargs.values())))) if self.bounded else ()
-        spec_args, spec_kwargs = tuple(map(encode, args)), {name: encode(each) for name, each in kwargs.items()}
-        self._found[key] = ([1], func, spec_args, spec_kwargs, bounds)
+        if key not in _ENCODED:
+            spec = {name: encode(each) for name, each in kwargs.items()}
+            call = _asked(func._schema, tuple(map(encode, args)), spec)
+            _ENCODED[key] = (call, call.digest)
+        looks = self.bounded and not func.is_view
+        self._found[key] = ([1], tuple(map(bounds_of, _tensors((args, *kwargs.values())))) if looks else ())
 
     def calls(self) -> dict[str, Counted]:
         """Every distinct call by its digest."""
         found: dict[str, Counted] = {}
-        for (number,), func, args, kwargs, bounds in self._found.values():
-            call = _asked(func._schema, args, kwargs)
-            digest = call.digest
+        for key, ((number,), bounds) in self._found.items():
+            call, digest = _ENCODED[key]
             if (before := found.get(digest)) is not None:
                 number, bounds = number + before.count, wider(before.bounds, bounds)
             found[digest] = Counted(call=call, count=number, bounds=bounds)

@@ -145,7 +145,8 @@ def _kinds(value: Any) -> str:
 
 def _measured(got: Any, want: Any) -> list[Difference]:
     found = []
-    for number, (one, other) in enumerate(zip(_flat(got), _flat(want), strict=True)):
+    pairs = zip(_flat(got), _flat(want), strict=True)
+    for number, (one, other) in enumerate(each for each in pairs if each[1] is not None):
         one, other = (each if isinstance(each, torch.Tensor) else torch.tensor(each) for each in (one, other))
         name = f"output[{number}]"
         allowed = ALLOWED.get(str(other.dtype).removeprefix("torch."), ALLOWED["float32"])

@@ -49,6 +49,11 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """`aten::add` for `aten::add.Tensor`."""
         return self.op.partition(".")[0]
 
+    @property
+    def host(self) -> bool:
+        """Whether it is a kernel that PyTorch picks on the CPU alone: no other device is ever asked for it."""
+        return self.base.startswith("aten::mkldnn_") or self.base.endswith("_for_cpu")
+
     def tensors(self) -> Iterator[Mapping[str, Any]]:
         """The tensors among the arguments, in order."""
         yield from tensors((*self.args, *self.kwargs.values()))

@@ -90,3 +90,12 @@ def test_a_part_of_the_inputs_with_ops_on_the_cpu_is_held_back_but_not_freed_by_
 
 def test_names_in_messages_are_found_however_they_are_written() -> None:
     assert named("aten::a.out, 'aten.b_.default' and aten::a again; xaten::c aten:: aten.9") == ["aten::a", "aten::b_"]
+
+
+def test_a_kernel_of_the_cpu_alone_holds_nothing_back_though_nobody_else_serves_it() -> None:
+    served = {Registration.NONE: ("aten::mkldnn_rnn_layer",)}
+    overloads = Overloads(torch="2", device="neuron", key="PrivateUse1", tells=Tells.NAMES, served=served)
+    layer = Call(op="aten::mkldnn_rnn_layer")
+    known = Calls(calls={layer.digest: layer}, models={("abc", "float32"): {layer.digest: 1}})
+    found = Witnesses(calls=known, overloads=overloads).standing(ended(Outcome.CRASH))
+    assert found.ops == {}

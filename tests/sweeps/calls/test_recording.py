@@ -85,3 +85,15 @@ def test_an_argument_that_is_not_kept_says_what_it_was() -> None:
     assert long.lost() == [f"list of {LONGEST + 1}"]
     assert odd.lost() == ["sparse_coo tensor", "object"]
     assert encode(float("inf")) == {"f": "inf"}
+
+
+def test_views_are_recorded_without_looking_at_values() -> None:
+    x = torch.tensor([[0.25, -3.0]])
+    found = recorded(lambda: x.t(), lambda: x.abs())
+    assert found["aten::t(float32[1, 2])"].bounds == ()
+    assert found["aten::abs(float32[1, 2])"].bounds == ((-10.0, 1.0),)
+
+
+def test_a_kernel_that_the_cpu_alone_has_is_told_from_what_any_device_is_asked_for() -> None:
+    assert Call(op="aten::mkldnn_rnn_layer").host
+    assert not Call(op="aten::convolution").host
