@@ -28,7 +28,11 @@ MOST_DRIFT: Final = 2.5e-2
 """What the CPU's own rounding moves farther than that is neither right nor wrong."""
 
 GRADIENT: Final[Mapping[str, float]] = {"float32": 1e-4, "bfloat16": 1e-1, "float16": 3e-2, "float64": 1e-10}
-"""Relative L2 distance that the gradient of one parameter may have from the CPU's, beside rounding of the whole."""
+"""Relative L2 distance that the gradient of one parameter may have from the CPU's, beside rounding of the whole.
+
+Measured on the CPU over 152 model types, the worst gradient of each: float32 is 5e-6 from float64 at the 95th
+percentile, bfloat16 0.06 from float32 at the 90th, 0.15 at the 95th; float16 and float64 are chosen.
+"""
 
 ROUNDING: Final = "no more than rounding of the whole gradient"
 """Stands in the place of the worst element of a gradient that is right for that reason alone."""

@@ -179,6 +179,15 @@ def test_how_far_the_cpu_is_from_a_wider_dtype_is_measured(ended: Ended, monkeyp
     assert len(told) == 1
 
 
+def test_a_model_that_has_no_wider_dtype_is_judged_without(ended: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_given: Any) -> dict[str, float]:
+        raise RuntimeError("got Double")
+
+    monkeypatch.setattr(teacher, "_drifts", refused)
+    attempt, _ = ended(Net(), Net(Later()))
+    assert (attempt.outcome, attempt.stage) == (Outcome.FAIL, Stage.STEP)
+
+
 def test_wrong_outputs_in_training_fail_the_comparison(ended: Ended) -> None:
     attempt, _ = ended(Net(), Net(lambda x: x + 0.1))
     assert (attempt.outcome, attempt.stage) == (Outcome.FAIL, Stage.COMPARE)
