@@ -45,28 +45,30 @@ def run(tests: Sequence[PlannedTest], unstarted: Unstarted) -> int:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         try:
-            if status := _one(test, unstarted, folder):
-                return status
+            ended = _one(test, unstarted, folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(ended, int):
+            return ended
+        # Last, since a child may be left from within: after a test that was lost to the machine it is.
+        _end(test, unstarted, ended)
     return 0
 
 
-def _one(test: PlannedTest, unstarted: Unstarted, folder: Path) -> int:
-    number, journal = unstarted.number(test.key), unstarted.journal
-    first, second = folder / "cold.json", folder / "warm.json"
+def _one(test: PlannedTest, unstarted: Unstarted, folder: Path) -> "Result | int":
+    """What both processes came to, or the status with which this one is to end."""
+    number, first, second = unstarted.number(test.key), folder / "cold.pickle", folder / "warm.pickle"
     cold = _Process(test=test, number=number, unstarted=unstarted, folder=folder, into=first)
     if status := apart.forked(cold.run):
         return status
     found = _read(first)
     if found.attempt.outcome not in _RIGHT or found.attempt.rule in _NOT_COMPARED:
-        return _end(test, unstarted, number, found)
+        return found
     warm = _Process(test=test, number=number, unstarted=unstarted, folder=folder, into=second, after=found.facts)
     status = apart.forked(warm.run)
     if status == ChildExit.UNUSABLE:
-        journal.end(test.key, _unusable(found.attempt), number)
-        return status
-    return status or _end(test, unstarted, number, _both(found, _read(second)))
+        return replace(found, attempt=_unusable(found.attempt))
+    return status or _both(found, _read(second))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,10 +111,9 @@ def _read(path: Path) -> Result:
     return found
 
 
-def _end(test: PlannedTest, unstarted: Unstarted, number: int, found: Result) -> int:
+def _end(test: PlannedTest, unstarted: Unstarted, found: Result) -> None:
     facts.append(Path(test.where).parent, found.facts)
-    unstarted.journal.end(test.key, classify.apply_expected(found.attempt, test.expected), number)
-    return 0
+    unstarted.journal.end(test.key, classify.apply_expected(found.attempt, test.expected), unstarted.number(test.key))
 
 
 def _both(cold: Result, warm: Result) -> Result:
