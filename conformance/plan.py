@@ -1,6 +1,7 @@
 """The plan of a run: every planned test and how it was chosen, written before the first test runs."""
 
 import hashlib
+import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -15,6 +16,8 @@ UPSTREAM: Final = "upstream"
 MODELS: Final = "models"
 FLEX: Final = "flex_attention"
 MODEL_OPS: Final = "model_ops"
+_DEVICE: Final = re.compile("[A-Z][A-Z0-9]{2,}")
+"""What PyTorch puts behind the name of a class that it makes for a device: CPU, NEURON, PRIVATEUSE1."""
 INVALID_MODEL: Final = "invalid"
 """Kind of a planned test that says why models of a catalogue have no signature."""
 DEFAULT_MODES: Final = ("eager",)
@@ -142,7 +145,7 @@ def covers(selection: Selection, test: TestId, profile: str) -> bool:
     elsewhere = set(selection.tests).difference(selection.files)
     in_tree = test.suite == UPSTREAM and any(names_test(each, test) for each in selection.files)
     other_suite = test.suite != UPSTREAM and not selection.tests
-    return other_suite or in_tree or any(_same_file(each, test.file) for each in elsewhere)
+    return other_suite or in_tree or any(fits(each, test) for each in elsewhere)
 
 
 def _covers_model(selection: Selection, test: TestId) -> bool:
@@ -162,7 +165,34 @@ def names_test(entry: str, test: TestId) -> bool:
     path, cls = path.removesuffix(".py").rstrip("/"), part.partition("::")[0]
     if test.file != path and not test.file.startswith(f"{path}/"):
         return False
-    return not cls or test.name == MODULE or (bool(test.cls) and cls.startswith(test.cls))
+    return not cls or test.name == MODULE or _same_class(cls, test.cls)
+
+
+def fits(asked: str, test: TestId) -> bool:
+    """Whether a path, `file::Class` or `file::Class::test` as it was asked for means a test.
+
+    Class and test may be written as in identities, or with the device as PyTorch makes them.
+    """
+    path, _, part = asked.partition("::")
+    if not _same_file(path, test.file):
+        return False
+    if not part or test.name == MODULE:
+        return True
+    words = part.split("::")
+    splits = ((".".join(words[:place]), "::".join(words[place:])) for place in range(len(words), -1, -1))
+    return any(_same_class(cls, test.cls) and _same_name(name, cls, test) for cls, name in splits)
+
+
+def _same_class(written: str, cls: str) -> bool:
+    """Whether a class as it is written is that of an identity, the device behind it or not."""
+    return written == cls or (bool(cls) and bool(_DEVICE.fullmatch(written.removeprefix(cls))))
+
+
+def _same_name(written: str, cls: str, test: TestId) -> bool:
+    if not written:
+        return bool(test.cls)
+    device = cls.removeprefix(test.cls).lower()
+    return written == test.name or (bool(device) and written.replace(f"_{device}", "", 1) == test.name)
 
 
 def _same_file(asked: str, file: str) -> bool:

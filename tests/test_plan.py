@@ -62,3 +62,32 @@ def test_only_a_full_selection_stands_for_a_release() -> None:
     assert Selection(suites=("ops",)).whole
     assert not Selection(suites=("ops",), ops=("add",)).whole
     assert not Selection(suites=("ops",), shard="1/8").whole
+
+
+TEST = TestId(suite="upstream", file="sub/test_a", cls="TestA", name="test_add_float32", op="add", dtype="float32")
+
+
+@pytest.mark.parametrize(
+    ("asked", "fits"),
+    [
+        ("test_a.py", True),
+        ("/x/sub/test_a.py::TestA", True),
+        ("sub/test_a.py::TestANEURON", True),
+        ("sub/test_a.py::TestAB", False),
+        ("sub/test_a.py::TestB", False),
+        ("sub/test_a.py::TestA::test_add_float32", True),
+        ("sub/test_a.py::TestANEURON::test_add_neuron_float32", True),
+        ("sub/test_a.py::TestA::test_add", False),
+        ("test_b.py::TestA", False),
+    ],
+)
+def test_a_part_of_a_file_may_be_named_as_in_identities_or_as_pytorch_makes_it(asked: str, fits: bool) -> None:
+    assert plan.fits(asked, TEST) is fits
+    assert plan.covers(Selection(suites=("upstream",), profile="full", tests=(asked,)), TEST, "full") is fits
+
+
+def test_a_function_outside_of_any_class_is_named_by_itself() -> None:
+    alone = TestId(suite="upstream", file="test_a", cls="", name="test_f")
+    assert plan.fits("test_a.py::test_f", alone)
+    assert not plan.fits("test_a.py::test_g", alone)
+    assert not plan.fits("test_a.py::TestA", alone)

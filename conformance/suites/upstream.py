@@ -32,7 +32,9 @@ class Upstream:
         if missing:
             raise UsageError(f"there is no test file {missing[0]!r}: give --tests the path of a file or folder")
         cache = plan_cache.of(settings.load().cache, target, release)
-        found = collected.collect(paths, target, release, cache)
+        # A class may be named as in identities, which pytest does not know: a file is collected whole, then looked at.
+        found = collected.collect([each.partition("::")[0] for each in paths], target, release, cache)
+        found = _of_parts(found, paths)
         if not selection.tests:
             found = [each for each in found if any(plan.names_test(entry, each.id) for entry in selection.files)]
         if selection.ops:
@@ -53,6 +55,20 @@ class Upstream:
 def suite() -> Suite:
     """The suite."""
     return Upstream()
+
+
+def _of_parts(found: Sequence[PlannedTest], paths: Sequence[str]) -> list[PlannedTest]:
+    """The tests of the files, folders and parts of files that were asked for. Raises UsageError for an unknown part."""
+    parts = [each for each in paths if "::" in each]
+    whole = [each for each in paths if "::" not in each]
+    for each in parts:
+        if not any(plan.fits(each, test.id) for test in found):
+            file, _, part = each.partition("::")
+            classes = sorted({test.id.cls for test in found if test.id.cls and plan.fits(file, test.id)})
+            raise UsageError(
+                f"no test of {file} is {part!r} for this target: its classes are {', '.join(classes[:20]) or 'none'}"
+            )
+    return [test for test in found if any(plan.fits(each, test.id) for each in (*whole, *parts))]
 
 
 def _op_chosen(test: PlannedTest, ops: tuple[str, ...]) -> bool:
