@@ -18,7 +18,7 @@ from conformance.plan import PlannedTest, RunHeader, Selection
 from conformance.progress import Progress
 from conformance.record import RunFolder, read_results
 from conformance.settings import Settings
-from conformance.supervision import durations, environment, leases
+from conformance.supervision import durations, environment, given, leases
 from conformance.supervision.isolating import Isolate
 from conformance.supervision.leases import Lease
 from conformance.supervision.planning import Planner
@@ -119,6 +119,7 @@ class Runner:
             planner = self._planner(request, folder, engine)
             _require_same(header, environment.fingerprint(header.target, header.release, header.selection.suites))
             _require_same(header, {"expectation files": request.told.digest(), **choice.prints(request.upstream)})
+            _require_same(header, given.prints(header.selection))
             tests = self._collect(planner, header.selection)
             _require_same(header, {"plan": plan.digest(tests)})
             device = planner.survey(header.selection.suites[0], held, folder.overloads, tests)
@@ -207,7 +208,8 @@ def request_of(target: str, release: str, selection: Selection, workers: int, li
 
 def _sources(request: Request) -> Sources:
     ours = environment.code_files(request.target.name, request.selection.suites)
-    return Sources.of([*ours, *choice.sources(request.upstream, request.selection.files)])
+    named = given.files(request.selection)
+    return Sources.of([*ours, *choice.sources(request.upstream, request.selection.files), *named])
 
 
 def _header(run: str, request: Request, tests: Sequence[PlannedTest], device: dict[str, str]) -> RunHeader:
@@ -219,7 +221,7 @@ def _header(run: str, request: Request, tests: Sequence[PlannedTest], device: di
         selection=request.selection, plan_digest=plan.digest(tests), planned=len(tests), started=time.time(),
         fingerprint={
             **prints, **facts, "plan": plan.digest(tests), "expectation files": request.told.digest(),
-            **choice.prints(request.upstream),
+            **choice.prints(request.upstream), **given.prints(request.selection),
         },
         environment={
             **environment.describe(), **facts, **request.told.facts(), "workers": str(request.workers),

@@ -131,11 +131,20 @@ def get(name: str) -> Target:
     return found
 
 
+def _require_free(target: Target, release: str) -> None:
+    """Another target's release would mix in comparisons with runs of its own."""
+    owner = next((each for each in names() if each != target.name and release in get(each).releases()), "")
+    if owner:
+        raise UsageError(f"release {release!r} is one of target {owner!r}: name the one of {target.name!r} otherwise")
+
+
 def choose_release(target: Target, release: str | None) -> str:
     """The release to run: the one asked for, else the newest. Raises UsageError for an unknown one."""
     known = target.releases()
     if release is None:
         return known[-1] if known else "installed"
+    if not known:
+        _require_free(target, release)
     if known and release not in known:
         raise UsageError(f"unknown release {release!r} of target {target.name!r}: choose one of {', '.join(known)}")
     return release

@@ -44,6 +44,10 @@ def test_the_newest_release_is_the_default_and_an_unknown_one_is_refused() -> No
     with pytest.raises(UsageError, match=r"unknown release 'sim-0.9' of target 'sim': choose one of sim-1.0, sim-1.1"):
         targets.choose_release(sim, "sim-0.9")
     assert targets.choose_release(targets.get("trn3"), None) == "installed"
+    assert targets.choose_release(targets.get("trn3"), "2.30") == "2.30"
+    for name in ("cpu", "trn3"):
+        with pytest.raises(UsageError, match=r"release 'sim-1\.0' is one of target 'sim'"):
+            targets.choose_release(targets.get(name), "sim-1.0")
 
 
 @pytest.mark.skipif(any(Path("/dev").glob("neuron[0-9]*")), reason="this machine has Neuron devices")
