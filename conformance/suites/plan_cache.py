@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import platform
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
@@ -22,18 +23,25 @@ OFF: Final = "CONFORMANCE_NO_PLAN_CACHE"
 """Variable that, set to anything, has every file collected anew."""
 MOST_KEPT: Final = 400
 """Plans in the cache; the oldest go first. That of test_ops.py is the largest, 11 MB."""
-_PREFIXES: Final = ("PYTORCH_", "TORCH_", "TEST_", "NEURON_", "CONFORMANCE_", "DISABLED_TESTS", "SLOW_TESTS", "CI")
+_PREFIXES: Final = ("PYTORCH_", "TORCH_", "TEST_", "NEURON_", "CONFORMANCE_", "DISABLED_TESTS", "SLOW_TESTS", "CI",
+                    "OPINFO_", "SANDCASTLE", "BACKEND", "STRICT_DEFAULT")  # fmt: skip
 """Variables that PyTorch's harness, a backend or this package looks at."""
+_READ: Final = re.compile(rb"""(?:environ(?:\.get)?\s*[\[(]|getenv\s*\()\s*(?:key\s*=\s*)?["']([A-Za-z_]\w*)["']""")
+"""Where a file reads a variable by name."""
 _NO_MATTER: Final = frozenset({"CONFORMANCE_HOME", "CONFORMANCE_CACHE", OFF})
 _SETTINGS: Final = ("conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 """Files beside a test file and above it that pytest obeys; one that appears counts as a change."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """First line of a kept plan: a hash of each file that it was made from, "" for one not there, and of the rest."""
+    """First line of a kept plan: a hash of each file that it was made from, "" for one not there, and of the rest.
+
+    `variables` are hashes of those that the files read by name: a list of parameters may come from one.
+    """
 
     depends: dict[str, str]
     body: str
+    variables: dict[str, str] = {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +58,8 @@ class PlanCache:
             header = msgspec.json.decode(first, type=Header)
             if header.body != _hash(body) or any(_digest(Path(path)) != was for path, was in header.depends.items()):
                 return None
+            if any(_value(name) != was for name, was in header.variables.items()):
+                return None
             return msgspec.json.Decoder(PlannedTest).decode_lines(body)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None
@@ -59,7 +69,11 @@ class PlanCache:
         path = file.absolute()
         named = [path, *map(Path, loaded), *_obeyed(path)]
         body = msgspec.json.Encoder().encode_lines(list(tests))
-        header = Header(depends={str(each): _digest(each) for each in named}, body=_hash(body))
+        read = sorted({name for each in named for name in _read_by(each)})
+        header = Header(
+            depends={str(each): _digest(each) for each in named}, body=_hash(body),
+            variables={name: _value(name) for name in read},
+        )  # fmt: skip
         entry = self._entry(file)
         with contextlib.suppress(OSError):
             entry.parent.mkdir(parents=True, exist_ok=True)
@@ -109,6 +123,19 @@ def _harness() -> str:
     files = sorted(Path(places[0]).glob("testing/_internal/**/*.py")) if places else []
     stamps = [(each.stat().st_mtime_ns, each.stat().st_size) for each in files]
     return _hash(repr(stamps).encode())
+
+
+def _read_by(path: Path) -> set[str]:
+    try:
+        return {name.decode() for name in _READ.findall(path.read_bytes())}
+    except OSError:
+        return set()
+
+
+def _value(name: str) -> str:
+    """A hash of a variable's value, "" where it is not set: values may be secrets."""
+    value = os.environ.get(name)
+    return "" if value is None else _hash(value.encode("utf-8", "surrogateescape"))
 
 
 def _variables(found: Mapping[str, str]) -> Iterable[str]:

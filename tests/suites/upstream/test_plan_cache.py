@@ -111,3 +111,24 @@ def test_the_cache_can_be_switched_off(tmp_path: Path, monkeypatch: pytest.Monke
     assert plan_cache.of(tmp_path, "sim", "sim-1.1") is not None
     monkeypatch.setenv("CONFORMANCE_NO_PLAN_CACHE", "1")
     assert plan_cache.of(tmp_path, "sim", "sim-1.1") is None
+
+
+@pytest.mark.parametrize(
+    "read",
+    ["os.environ.get('MY_LIST', 'a')", 'os.environ["MY_LIST"]', "os.getenv('MY_LIST')", "environ.get(\n    'MY_LIST')"],
+)
+def test_a_variable_that_a_file_reads_by_name_is_part_of_what_made_its_plan(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    (tree / "near.py").write_text(f"import os\nN = {read}\n")
+    monkeypatch.delenv("MY_LIST", raising=False)
+    cache = PlanCache(folder=tmp_path / "plans", made_by="now")
+    cache.store(tree / "a.py", PLAN, [str(tree / "near.py")])
+    assert cache.load(tree / "a.py") == PLAN
+    for value in ("", "b,c"):
+        monkeypatch.setenv("MY_LIST", value)
+        assert cache.load(tree / "a.py") is None
+    monkeypatch.setenv("OTHER_LIST", "b")
+    monkeypatch.delenv("MY_LIST")
+    assert cache.load(tree / "a.py") == PLAN
+    assert b"b,c" not in b"".join(each.read_bytes() for each in cache.folder.iterdir())
