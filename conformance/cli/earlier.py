@@ -99,7 +99,7 @@ def _again(run: str, before: Selection, failed: Sequence[TestId]) -> Selection:
     return Selection(
         suites=tuple(dict.fromkeys(each.suite for each in failed)), profile=before.profile, tests=before.tests,
         keys=tuple(each.key for each in failed), files=_files(before, failed), catalogue=before.catalogue,
-        calls=before.calls,        extend_flex_devices=before.extend_flex_devices,
+        calls=before.calls, extend_flex_devices=before.extend_flex_devices,
     )  # fmt: skip
 
 

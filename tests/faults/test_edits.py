@@ -29,7 +29,7 @@ def test_a_suite_that_is_edited_under_a_run_ends_it_incomplete_and_put_back_it_i
     suite.write_text("def broken(:\n")
     _, err = process.communicate(timeout=60)
     assert process.returncode == 3, err
-    assert f"the program was changed while the run went on: {suite}" in err.strip().splitlines()[-1]
+    assert f"the program or its tests were changed while the run went on: {suite}" in err.strip().splitlines()[-1]
     assert set(lab.outcomes().values()) == {"pass", "not_run"}
     run = lab.folders()[0].path.name
     suite.write_bytes(before + b"\n")

@@ -9,12 +9,12 @@ from typing import Any
 from fastapi.routing import APIRoute
 
 from web import assets, health, shapes
-from web.pages import architectures, changes, diffs, matrix, models, ops, runs, tests
+from web.pages import architectures, changes, diffs, matrix, models, ops, runs, tests, trends
 
 TEXT = (Path(__file__).parents[2] / "docs" / "dashboard.md").read_text()
 ROUTES = [
     route
-    for module in (health, assets, tests, diffs, matrix, ops, models, architectures, runs)
+    for module in (health, assets, tests, diffs, matrix, ops, models, architectures, trends, runs)
     for route in module.router.routes
     if isinstance(route, APIRoute)
 ]
@@ -54,7 +54,7 @@ def test_every_field_of_an_answer_is_documented() -> None:
     inner = {"columns", "counts", "cells", "rows", "pair"}
     found = {
         name
-        for module in (shapes, changes, diffs, matrix, models, architectures, ops, runs, tests)
+        for module in (shapes, changes, diffs, matrix, models, architectures, ops, runs, tests, trends)
         for name in fields_of(module)
     } - inner
     assert len(found) > 60
