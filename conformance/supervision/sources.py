@@ -40,8 +40,8 @@ class Sources:
                 continue
             if _digest(path) != digest:
                 raise IncompleteError(
-                    f"the program or its tests were changed while the run went on: {path} is not what it was; put it back and go on "
-                    "with --resume, or start a new run"
+                    f"the program or its tests were changed while the run went on: {path} is not what it was; put it "
+                    "back and go on with --resume, or start a new run"
                 )
             self._known[path] = (new, digest)
 
