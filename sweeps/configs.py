@@ -3,11 +3,14 @@
 import inspect
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
+
+from transformers.configuration_utils import PreTrainedConfig
 
 from sweeps import foreign
 from sweeps.architectures import config_class
@@ -176,9 +179,21 @@ def build(model_type: str, config: Mapping[str, Any]) -> Any:
     """The configuration object. Raises RefusedConfigError with what the library says about it."""
     try:
         cls = config_class(model_type)
-        return cls.from_dict({key: deepcopy(value) for key, value in config.items() if not _is_method(cls, key)})
+        with _unprinted():
+            return cls.from_dict({key: deepcopy(value) for key, value in config.items() if not _is_method(cls, key)})
     except Exception as error:
         raise RefusedConfigError(f"the library refuses it: {sentence(error)}") from error
+
+
+@contextmanager
+def _unprinted() -> Iterator[None]:
+    """The library prints each configuration for a line of its log, seen or not: nine tenths of making one."""
+    before = PreTrainedConfig.__repr__
+    PreTrainedConfig.__repr__ = object.__repr__
+    try:
+        yield
+    finally:
+        PreTrainedConfig.__repr__ = before
 
 
 def _is_method(cls: type, name: str) -> bool:
