@@ -161,6 +161,10 @@ class Recorder:
         waiting = getattr(item, "_excinfo", None)
         excinfo = waiting[0] if waiting else call.excinfo
         report = yield
+        if isinstance(report.longrepr, tuple):
+            # Half a UTF-16 pair in a reason would end a worker of pytest-xdist, which cannot send it.
+            path, line, reason = report.longrepr
+            report.longrepr = (path, line, reason.encode("utf-8", "backslashreplace").decode("utf-8"))
         if evidence is not None:
             error = excinfo.value if excinfo is not None else None
             seen = _seen(report, error, evidence.running)
