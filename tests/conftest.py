@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from tests.sites import Site
 
 _NUMBERS = itertools.count(1)
+
+# What a shell starts in the background ignores it, and so would the children that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
