@@ -175,6 +175,15 @@ _FAILED = frozenset({Outcome.FAIL, Outcome.ERROR, Outcome.COMPILE_FAIL})
 _RIGHT = frozenset({Outcome.PASS, Outcome.FALLBACK, Outcome.UNPROVEN})
 
 
+def not_prepared(error: BaseException, rule: str) -> Attempt:
+    """The attempt at a test that its suite could not prepare: not the device's doing, charged to this test alone."""
+    found = of_exception(error)
+    return Attempt(
+        outcome=Outcome.ERROR, rule=rule, ran_on=RanOn.NONE, message=found.message, cause=found.cause,
+        detail=found.detail,
+    )  # fmt: skip
+
+
 def apply_expected(attempt: Attempt, expected: Expected | None) -> Attempt:
     """Turn a foreseen failure into xfail and its absence into xpass; the rule that foresaw it is named.
 

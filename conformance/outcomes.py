@@ -113,6 +113,17 @@ GROUPS: Final[Mapping[Outcome, Group]] = {
 NOT_ELIGIBLE: Final = frozenset({Outcome.SKIP_ELIGIBILITY, Outcome.INVALID, Outcome.INFRA})
 """Outcomes taken from the planned tests to get the eligible ones."""
 
+
+def eligible(counts: Mapping[Outcome, int]) -> int:
+    """Tests counted by outcome, less those that do not apply, are unusable, or were lost to the machine."""
+    return sum(number for outcome, number in counts.items() if outcome not in NOT_ELIGIBLE)
+
+
+def right(counts: Mapping[Outcome, int]) -> int:
+    """Tests counted by outcome that have the right result, on the device or by falling back."""
+    return counts.get(Outcome.PASS, 0) + counts.get(Outcome.FALLBACK, 0)
+
+
 MILDEST_FIRST: Final = (
     Outcome.NOT_RUN,
     Outcome.INFRA,

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from conformance.outcomes import NOT_ELIGIBLE, Outcome
+from conformance import outcomes
+from conformance.outcomes import Outcome
 from conformance.plan import PlannedTest, RunHeader
 from conformance.record import Result
 
@@ -27,7 +28,7 @@ class Summary:
     @property
     def eligible(self) -> int:
         """Planned tests without those that PyTorch's rules, an invalid question or the machine took out."""
-        return sum(number for outcome, number in self.counts.items() if outcome not in NOT_ELIGIBLE)
+        return outcomes.eligible(self.counts)
 
     @property
     def order_dependent(self) -> list[Result]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from sweeps import lines
 from sweeps.floats import encoded
 from sweeps.inputs.filling import Filling
 from sweeps.outputs import Difference
@@ -78,12 +79,6 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 def append(folder: Path, facts: Facts) -> None:
-    """Add a line to this process's file; one write, so that a killed process leaves at most a torn last line."""
+    """Add a line to this process's file."""
     line = msgspec.json.encode(msgspec.structs.replace(facts, config=encoded(facts.config))) + b"\n"
-    handle = os.open(
-        folder / f"facts-{os.getpid()}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644
-    )
-    try:
-        os.write(handle, line)
-    finally:
-        os.close(handle)
+    lines.append(folder / f"facts-{os.getpid()}.jsonl", line)

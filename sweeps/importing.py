@@ -1,7 +1,6 @@
 """Writing a catalogue from what a user has: entries as they are read, the unreadable counted and named."""
 
 import gzip
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -11,7 +10,8 @@ from typing import Any, BinaryIO, Final, cast
 
 import msgspec
 
-from conformance.errors import StoreError, UsageError
+from conformance.errors import UsageError
+from conformance.replacing import replacing
 from sweeps.catalogue import Entry, Unreadable
 from sweeps.floats import encoded
 
@@ -46,7 +46,7 @@ def write(rows: Iterable[Entry | Unreadable], out: Path, say: Callable[[int], No
     if not out.name.endswith((".jsonl", ".jsonl.gz")):
         raise UsageError(f"--out {str(out)!r} is no catalogue's name: end it in .jsonl or .jsonl.gz")
     done, seen, encoder = Imported(), Counter[str](), msgspec.json.Encoder()
-    with _replacing(out) as file:
+    with _output(out) as file:
         for number, row in enumerate(rows, 1):
             line = _line(row, encoder)
             if isinstance(line, Unreadable):
@@ -75,19 +75,12 @@ def _line(row: Entry | Unreadable, encoder: "msgspec.json.Encoder") -> bytes | U
 
 
 @contextmanager
-def _replacing(out: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `out` in the end, packed where its name says so, and goes after an error."""
-    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as plain:
-            if out.name.endswith(".gz"):
-                # No time and no name in it: the same entries are the same bytes.
-                with gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0) as packed:
-                    yield cast("BinaryIO", packed)
-            else:
-                yield plain
-        partial.replace(out)
-    except OSError as error:
-        raise StoreError(f"{str(out)!r} cannot be written: {error.strerror or error}") from error
-    finally:
-        partial.unlink(missing_ok=True)
+def _output(out: Path) -> Iterator[BinaryIO]:
+    """The file that `out` is to be, packed where its name says so."""
+    with replacing(out) as plain:
+        if not out.name.endswith(".gz"):
+            yield plain
+            return
+        # No time and no name in it: the same entries are the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0) as packed:
+            yield cast("BinaryIO", packed)

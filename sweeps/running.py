@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Final
 
 import torch
 
 from conformance import classify
-from conformance.outcomes import Attempt, Outcome, RanOn
+from conformance.outcomes import Attempt
 from conformance.plan import PlannedTest
 from conformance.suites import Bench
 from sweeps import facts, signature
@@ -21,6 +22,9 @@ from sweeps.facts import Facts
 from sweeps.signature import Signature
 from sweeps.stages import eager, train
 from sweeps.stages.trial import Trial
+
+NOT_PREPARED: Final = "models:not-prepared"
+"""Rule of models whose trial could not be set up."""
 
 _MODES = {"eager": eager.attempt, "train": train.attempt}
 
@@ -41,7 +45,7 @@ def _attempted(test: PlannedTest, bench: Bench, number: int) -> Attempt:
         made = _MODES[test.id.kind](started)
         facts.append(Path(test.where).parent, started.facts)
     except Exception as error:
-        return not_prepared(error)
+        return classify.not_prepared(error, NOT_PREPARED)
     return classify.apply_expected(made, test.expected)
 
 
@@ -51,15 +55,6 @@ def trial(test: PlannedTest, bench: Bench, made: Facts) -> Trial:
         signature=_signatures(test.where)[test.id.name.partition("_")[0]], dtype=getattr(torch, test.id.dtype),
         device=bench.device, facts=made, enter=lambda stage: bench.journal.stage(test.key, stage),
         record=partial(_record, test),
-    )  # fmt: skip
-
-
-def not_prepared(error: Exception) -> Attempt:
-    """Not the device's doing; charged to the test so that the others go on."""
-    found = classify.of_exception(error)
-    return Attempt(
-        outcome=Outcome.ERROR, rule="models:not-prepared", ran_on=RanOn.NONE, message=found.message,
-        cause=found.cause, detail=found.detail,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.plan import PlannedTest, Selection
-from conformance.suites import Bench, Unstarted
+from conformance.suites import Bench, Unstarted, looked_at
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,10 +21,7 @@ class ModelsSuite:
 
     def collect(self, selection: Selection, target: str, release: str) -> Iterable[PlannedTest]:
         """As `collect_beside`, for looking only: the signatures go with the temporary folder."""
-        from tempfile import TemporaryDirectory
-
-        with TemporaryDirectory(prefix="conformance-models-") as folder:
-            return list(self.collect_beside(selection, target, release, Path(folder)))
+        return looked_at(self.collect_beside, selection, target, release)
 
     def collect_beside(self, selection: Selection, target: str, release: str, folder: Path) -> Iterable[PlannedTest]:
         """Every planned test; signatures and the attribution of ids are written to `folder`. Raises UsageError."""

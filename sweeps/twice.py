@@ -102,7 +102,7 @@ class _Process:
         try:
             attempt = mode(trial, simulated=targets.get(bench.target).simulated)
         except Exception as error:
-            attempt = running.not_prepared(error)
+            attempt = classify.not_prepared(error, running.NOT_PREPARED)
         return Result(attempt=attempt, facts=trial.facts)
 
 

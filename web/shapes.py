@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from conformance.outcomes import Outcome, TestId
+from conformance.outcomes import Outcome, TestId, right
 from conformance.store import AttemptRow, HistoryRow, OutcomeRow, RunRow, Tally
 
 
@@ -170,8 +170,7 @@ def _alike(row: object, shape: type, *others: str) -> dict[str, Any]:
 
 def counted_of(tally: Tally) -> Counted:
     """A tally."""
-    passed = tally.counts.get(Outcome.PASS, 0)
     return Counted(
-        label=tally.label, planned=tally.planned, eligible=tally.eligible, passed=passed,
-        right=passed + tally.counts.get(Outcome.FALLBACK, 0), outcomes=words(tally.counts),
+        label=tally.label, planned=tally.planned, eligible=tally.eligible, passed=tally.counts.get(Outcome.PASS, 0),
+        right=right(tally.counts), outcomes=words(tally.counts),
     )  # fmt: skip

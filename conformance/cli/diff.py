@@ -1,6 +1,6 @@
 """`conformance diff`: two runs side by side."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +17,6 @@ from conformance.outcomes import Outcome
 from conformance.pairs import BLOCKING, PairClass
 from conformance.store import Cause, Comparison, DiffRow, Store
 
-_PAGE: Final = 2_000
 _CSV: Final = (
     "id", "simulated", "class", "renamed_from", "a", "b", "a_rule", "b_rule", "a_cause", "b_cause",
     "a_flaky", "b_flaky", "a_fallback_ops", "b_fallback_ops", "b_message",
@@ -109,9 +108,10 @@ def _print(
         counts = {"waived": waived, "effective": compared.blocking - waived}
         screen.say_json({**made, **counts, "waivers": [waiver_of(each) for each in used]})
     elif form == "ndjson":
-        screen.say_lines(documents.diff_row_of(each, simulated=simulated) for each in _every(opened, compared, moved))
+        rows = store.every_change(opened, compared, moved)
+        screen.say_lines(documents.diff_row_of(each, simulated=simulated) for each in rows)
     elif form == "csv":
-        screen.say_csv(_CSV, (_csv_cells(each, simulated) for each in _every(opened, compared, moved)))
+        screen.say_csv(_CSV, (_csv_cells(each, simulated) for each in store.every_change(opened, compared, moved)))
     else:
         _overview(opened, compared, used)
         _listing(opened, compared, pairs or _shown_first(compared), limit)
@@ -121,14 +121,6 @@ def _shown_first(compared: Comparison) -> tuple[PairClass, ...]:
     """What blocks, when something does; else everything that moved."""
     present = [each for each in compared.counts if each is not PairClass.SAME]
     return tuple(each for each in present if each in BLOCKING) or tuple(present)
-
-
-def _every(opened: Store, compared: Comparison, pairs: Sequence[PairClass]) -> Iterator[DiffRow]:
-    after: int | None = -1
-    while after is not None:
-        page = store.diff_rows(opened, compared, pairs, after=after, limit=_PAGE)
-        yield from page.rows
-        after = page.after
 
 
 def _word(outcome: Outcome | None) -> str:

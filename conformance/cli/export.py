@@ -1,7 +1,7 @@
 """`conformance export`: a run, or what changed between two, in the forms that other tools read."""
 
+import io
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,13 +12,13 @@ import click
 
 from conformance import store
 from conformance.cli import screen
-from conformance.errors import ExitCode, StoreError, UsageError
+from conformance.errors import ExitCode, UsageError
 from conformance.exports import badge, junit, markdown, sarif
 from conformance.outcomes import Outcome
 from conformance.pairs import BLOCKING
-from conformance.store import Comparison, DiffRow, Filter, Kind, OutcomeRow, RunRow, Store
+from conformance.replacing import replacing
+from conformance.store import Filter, Kind, OutcomeRow, RunRow, Store
 
-_PAGE: Final = 2_000
 _OF_RUNS: Final = ("junit", "markdown", "badge")
 _OF_COMPARISONS: Final = ("markdown", "sarif")
 
@@ -61,9 +61,10 @@ def _run(opened: Store, stream: TextIO, name: str, form: str, max_bytes: int) ->
     if form == "badge":
         stream.write(json.dumps(badge.of_run(run)) + "\n")
     elif form == "junit":
-        junit.write(stream, run, _rows(opened, run, Filter()), lambda rows: _details(opened, run, rows))
+        junit.write(stream, run, store.every_outcome(opened, run, Filter()), lambda rows: _details(opened, run, rows))
     else:
-        wrong = _rows(opened, run, Filter(outcomes=frozenset(each for each in Outcome if junit.tells_failure(each))))
+        failures = frozenset(each for each in Outcome if junit.tells_failure(each))
+        wrong = store.every_outcome(opened, run, Filter(outcomes=failures))
         stream.write(markdown.of_run(run, store.tally(opened, run, Kind.KIND), wrong, max_bytes))
 
 
@@ -72,28 +73,12 @@ def _comparison(opened: Store, stream: TextIO, a: str, b: str, form: str, max_by
     for each in (*before.remarks, *after.remarks):
         screen.remark(screen.safe(each))
     compared = store.compare(opened, before, after)
-    rows = _changes(opened, compared)
+    rows = store.every_change(opened, compared, sorted(BLOCKING))
     if form == "sarif":
         stream.write(json.dumps(sarif.of_comparison(compared, rows)) + "\n")
         return
     causes = store.causes(opened, compared, store.blocking_mask(compared))
     stream.write(markdown.of_comparison(compared, causes, rows, max_bytes))
-
-
-def _rows(opened: Store, run: RunRow, chosen: Filter) -> Iterator[OutcomeRow]:
-    after: int | None = -1
-    while after is not None:
-        page = store.outcome_rows(opened, run, chosen, after=after, limit=_PAGE)
-        yield from page.rows
-        after = page.after
-
-
-def _changes(opened: Store, compared: Comparison) -> Iterator[DiffRow]:
-    after: int | None = -1
-    while after is not None:
-        page = store.diff_rows(opened, compared, sorted(BLOCKING), after=after, limit=_PAGE)
-        yield from page.rows
-        after = page.after
 
 
 def _details(opened: Store, run: RunRow, rows: Sequence[OutcomeRow]) -> dict[int, str]:
@@ -106,13 +91,8 @@ def _output(path: str | None) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
-    place = Path(path)
-    partial = place.with_name(f".{place.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
-            yield stream
-        partial.replace(place)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        partial.unlink(missing_ok=True)
+    with (
+        replacing(Path(path)) as plain,
+        io.TextIOWrapper(plain, encoding="utf-8", errors="backslashreplace", newline="\n") as stream,
+    ):
+        yield stream

@@ -1,6 +1,5 @@
 """`conformance show`: one run, its outcomes with numbers and denominators, or its tests."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -12,7 +11,6 @@ from conformance.errors import UsageError
 from conformance.outcomes import GROUPS, Outcome
 from conformance.store import Filter, Kind, OutcomeRow, RunRow, Store
 
-_PAGE: Final = 2_000
 _CSV: Final = (
     "id",
     "simulated",
@@ -68,23 +66,16 @@ def _filter(words: str, parts: dict[Kind, str]) -> Filter:
 
 def _print(opened: Store, run: RunRow, chosen: Filter, limit: int, form: str) -> None:
     if form == "ndjson":
-        screen.say_lines(documents.outcome_of(each, simulated=run.simulated) for each in _every(opened, run, chosen))
+        rows = store.every_outcome(opened, run, chosen)
+        screen.say_lines(documents.outcome_of(each, simulated=run.simulated) for each in rows)
     elif form == "csv":
-        screen.say_csv(_CSV, (_csv_cells(each, run) for each in _every(opened, run, chosen)))
+        screen.say_csv(_CSV, (_csv_cells(each, run) for each in store.every_outcome(opened, run, chosen)))
     elif form == "json":
         screen.say_json(_document(opened, run))
     elif chosen == Filter():
         _overview(opened, run)
     else:
         _listing(opened, run, chosen, limit)
-
-
-def _every(opened: Store, run: RunRow, chosen: Filter) -> Iterator[OutcomeRow]:
-    after: int | None = -1
-    while after is not None:
-        page = store.outcome_rows(opened, run, chosen, after=after, limit=_PAGE)
-        yield from page.rows
-        after = page.after
 
 
 def _csv_cells(row: OutcomeRow, run: RunRow) -> tuple[object, ...]:

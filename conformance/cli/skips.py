@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -14,8 +14,6 @@ from conformance.provenance import listing
 from conformance.provenance.listing import Seen, Text
 from conformance.record import RunFolder, read_results
 from conformance.store import Filter
-
-_PAGE: Final = 2_000
 
 
 @click.command()
@@ -69,12 +67,8 @@ def _in_store(run: str) -> Iterator[Seen]:
         found = store.resolve(opened, run)
         if found.remark:
             screen.remark(found.remark)
-        after: int | None = -1
-        while after is not None:
-            page = store.outcome_rows(opened, found.run, Filter(outcomes=listing.SKIPS), after=after, limit=_PAGE)
-            for row in page.rows:
-                yield Seen(key=row.key, outcome=row.outcome, rule=row.rule, text=row.message, source=row.source)
-            after = page.after
+        for row in store.every_outcome(opened, found.run, Filter(outcomes=listing.SKIPS)):
+            yield Seen(key=row.key, outcome=row.outcome, rule=row.rule, text=row.message, source=row.source)
 
 
 def _cells(each: Text) -> tuple[object, ...]:

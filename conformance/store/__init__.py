@@ -11,7 +11,7 @@ from conformance.store.catalogue import (
 )
 from conformance.store.causes import Cause, blocking_mask, cause_named, causes, keys_of
 from conformance.store.compare import Comparison, compare
-from conformance.store.diff_rows import DiffPage, DiffRow, NamedGroup, SideOf, diff_rows, named_groups
+from conformance.store.diff_rows import DiffPage, DiffRow, NamedGroup, SideOf, diff_rows, every_change, named_groups
 from conformance.store.ingest import Ingested, ingest
 from conformance.store.inventories import find as find_inventory
 from conformance.store.models import (
@@ -34,6 +34,7 @@ from conformance.store.results import (
     OutcomeRow,
     attempts_of,
     details_of,
+    every_outcome,
     history,
     outcome_rows,
     rows_of,
@@ -83,6 +84,8 @@ __all__ = [
     "details_of",
     "diff_rows",
     "earlier_releases",
+    "every_change",
+    "every_outcome",
     "facts_of",
     "find_inventory",
     "find_models",

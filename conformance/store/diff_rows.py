@@ -1,6 +1,6 @@
 """The rows of a comparison: single tests with both sides, and groups of tests that changed for one reason."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +12,7 @@ from conformance.outcomes import Outcome, TestId, outcome_of
 from conformance.pairs import PairClass
 from conformance.store.catalogue import numbered_tests
 from conformance.store.compare import Comparison
-from conformance.store.results import ops_of, phrases_at
+from conformance.store.results import PAGE, ops_of, phrases_at
 from conformance.store.store import Store, phrase_bodies
 
 _SHOWN: Final = ("cause", "rule", "message", "fallback")
@@ -73,6 +73,15 @@ def diff_rows(
     page = found[np.searchsorted(found, after, side="right") :][: limit + 1].tolist()
     made = _rows(store, compared, page[:limit])
     return DiffPage(rows=made, total=len(found), after=page[limit - 1] if len(page) > limit else None)
+
+
+def every_change(store: Store, compared: Comparison, pairs: Sequence[PairClass]) -> Iterator[DiffRow]:
+    """All tests of some classes, by number, some thousands at a time in memory."""
+    after: int | None = -1
+    while after is not None:
+        page = diff_rows(store, compared, pairs, after=after, limit=PAGE)
+        yield from page.rows
+        after = page.after
 
 
 def _rows(store: Store, compared: Comparison, numbers: Sequence[int]) -> list[DiffRow]:

@@ -1,9 +1,9 @@
 """Outcomes of single tests: the rows of a run, the history of a test, the attempts kept of both."""
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -16,6 +16,9 @@ from conformance.store.phrases import Kind
 from conformance.store.runs import RunRow, runs_by_uid
 from conformance.store.store import Store, phrase_bodies
 from conformance.store.vectors import PHRASES, RAN_ON, STAGES
+
+PAGE: Final = 2_000
+"""Rows that are read at a time where all are wanted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,6 +107,15 @@ def outcome_rows(store: Store, run: RunRow, chosen: Filter, *, after: int = -1, 
     page = found[np.searchsorted(found, after, side="right") :][: limit + 1]
     rows = rows_of(store, run, page[:limit].tolist())
     return OutcomePage(rows=rows, total=len(found), after=int(page[limit - 1]) if len(page) > limit else None)
+
+
+def every_outcome(store: Store, run: RunRow, chosen: Filter) -> Iterator[OutcomeRow]:
+    """All tests that a filter finds, by number, some thousands at a time in memory."""
+    after: int | None = -1
+    while after is not None:
+        page = outcome_rows(store, run, chosen, after=after, limit=PAGE)
+        yield from page.rows
+        after = page.after
 
 
 def mask(store: Store, run: RunRow, chosen: Filter) -> NDArray[np.bool_]:

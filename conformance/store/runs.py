@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from conformance import outcomes
 from conformance.errors import UsageError
-from conformance.outcomes import NOT_ELIGIBLE, Outcome
+from conformance.outcomes import Outcome
 from conformance.plan import Selection
 from conformance.store.store import Store
 
@@ -43,7 +44,7 @@ class RunRow:
     @property
     def eligible(self) -> int:
         """Planned tests less those that do not apply, are unusable, or were lost to the machine."""
-        return self.planned - sum(self.counts.get(each, 0) for each in NOT_ELIGIBLE)
+        return outcomes.eligible(self.counts)
 
     @property
     def passed(self) -> int:
@@ -53,7 +54,7 @@ class RunRow:
     @property
     def right(self) -> int:
         """Tests with the right result, on the device or by falling back."""
-        return self.passed + self.counts.get(Outcome.FALLBACK, 0)
+        return outcomes.right(self.counts)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -105,8 +105,12 @@ def earlier_releases(store: Store, candidate: Standing, most: int) -> list[Stand
         "ORDER BY min(started) DESC LIMIT :most",
         target=run.target, simulated=run.simulated, release=run.release, started=candidate.runs[-1].started, most=most,
     )  # fmt: skip
-    names = [row["release"] for row in rows]
-    return [_of_release(each, list_runs(store, release=each, target=run.target, limit=_MOST)) for each in names]
+    return [of_release(store, row["release"], run.target) for row in rows]
+
+
+def of_release(store: Store, release: str, target: str) -> Standing:
+    """What a release that was run on a target stands for."""
+    return _of_release(release, list_runs(store, release=release, target=target, limit=_MOST))
 
 
 def _runs(store: Store, name: str) -> Sequence[RunRow]:

@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.outcomes import FLAKY, NOT_ELIGIBLE, Outcome
+from conformance import outcomes
+from conformance.outcomes import FLAKY, Outcome
 from conformance.store import readings
 from conformance.store.catalogue import Catalogue, catalogue
 from conformance.store.phrases import Kind
@@ -34,7 +35,7 @@ class Tally:
     @property
     def eligible(self) -> int:
         """Those that count: planned less skip_eligibility, invalid and infra."""
-        return self.planned - sum(self.counts.get(each, 0) for each in NOT_ELIGIBLE)
+        return outcomes.eligible(self.counts)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

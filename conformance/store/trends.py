@@ -8,11 +8,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from conformance import outcomes
 from conformance.outcomes import FLAKY, NOT_ELIGIBLE, Outcome
 from conformance.store import readings, sides
 from conformance.store.catalogue import catalogue
 from conformance.store.phrases import Kind
-from conformance.store.standings import Standing, standing
+from conformance.store.standings import Standing, of_release
 from conformance.store.store import Store
 from conformance.store.tallies import CODES, by_outcome
 
@@ -63,7 +64,7 @@ class Point:
     @property
     def eligible(self) -> int:
         """Planned tests less those that do not apply, are unusable, or were lost to the machine."""
-        return self.planned - sum(self.counts.get(each, 0) for each in NOT_ELIGIBLE)
+        return outcomes.eligible(self.counts)
 
     @property
     def passed(self) -> int:
@@ -73,7 +74,7 @@ class Point:
     @property
     def right(self) -> int:
         """Tests with the right result, on the device or by falling back."""
-        return self.passed + self.counts.get(Outcome.FALLBACK, 0)
+        return outcomes.right(self.counts)
 
     @property
     def exceptions(self) -> int:
@@ -91,7 +92,7 @@ def trend(store: Store, target: str, most: int = 10) -> list[Point]:
     found: list[Point] = []
     before: dict[str, Point] = {}
     for row in reversed(rows):
-        for point in _points(store, standing(store, f"{row['release']}@{target}"), str(row["release"])):
+        for point in _points(store, of_release(store, row["release"], target), row["release"]):
             found.append(_compared(point, before.get(point.suite)))
             before[point.suite] = point
     return sorted(found, key=lambda each: each.suite)

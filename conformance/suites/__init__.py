@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Final, Protocol, runtime_checkable
+from tempfile import TemporaryDirectory
+from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from conformance.journal import Journal
 from conformance.plan import PlannedTest, Selection
@@ -70,6 +71,15 @@ class KeepsBeside(Suite, Protocol):
 
     def collect_beside(self, selection: Selection, target: str, release: str, folder: Path) -> Iterable[PlannedTest]:
         """As `Suite.collect`, with a folder to write to; the same folder again when a run is resumed."""
+
+
+CollectBeside: TypeAlias = Callable[[Selection, str, str, Path], Iterable[PlannedTest]]
+
+
+def looked_at(collect_beside: CollectBeside, selection: Selection, target: str, release: str) -> list[PlannedTest]:
+    """`Suite.collect` of a suite that keeps something beside its plan: for looking only, what it keeps goes again."""
+    with TemporaryDirectory(prefix="conformance-plan-") as folder:
+        return list(collect_beside(selection, target, release, Path(folder)))
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from conformance.errors import UsageError
+from sweeps import lines
 from sweeps.calls.recording import Counted, wider
 from sweeps.calls.specs import Bounds, Call
 
@@ -68,16 +69,16 @@ class Writer:
         if (signature, dtype) in self._models:
             return
         self._models.add((signature, dtype))
-        lines: list[Line | Wider | Made] = []
+        new: list[Line | Wider | Made] = []
         for digest, each in calls.items():
-            lines += self._new(digest, each)
-        lines.append(
+            new += self._new(digest, each)
+        new.append(
             Made(
                 signature=signature, dtype=dtype, level=level, c=tuple(self._numbers[each] for each in calls),
                 n=tuple(each.count for each in calls.values()), why=why,
             )
         )  # fmt: skip
-        self._write(b"".join(msgspec.json.encode(each) + b"\n" for each in lines))
+        lines.append(self.path, b"".join(msgspec.json.encode(each) + b"\n" for each in new))
 
     def _new(self, digest: str, each: Counted) -> list[Line | Wider]:
         """What is to be written so that the file has a call with its bounds."""
@@ -92,13 +93,6 @@ class Writer:
             return []
         self._bounds[digest] = joined
         return [Wider(i=number, b=joined)]
-
-    def _write(self, data: bytes) -> None:
-        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            os.write(handle, data)
-        finally:
-            os.close(handle)
 
 
 @dataclass(kw_only=True, slots=True)

@@ -54,12 +54,7 @@ def _attempted(test: PlannedTest, bench: Bench) -> Attempt:
         )  # fmt: skip
         made = attempt(trial, call, bounds)
     except Exception as error:
-        # Not the device's doing; charged to this test so that the others go on.
-        found = classify.of_exception(error)
-        return Attempt(
-            outcome=Outcome.ERROR, rule="model-ops:not-prepared", ran_on=RanOn.NONE, message=found.message,
-            cause=found.cause, detail=found.detail,
-        )  # fmt: skip
+        return classify.not_prepared(error, "model-ops:not-prepared")
     return classify.apply_expected(made, test.expected)
 
 

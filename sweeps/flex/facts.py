@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from sweeps import lines
 from sweeps.flex.comparing import Difference
 
 
@@ -51,10 +52,5 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 def append(folder: Path, facts: Facts) -> None:
-    """Add a line to this process's file; one write, so that a killed process leaves at most a torn last line."""
-    path = folder / f"facts-{os.getpid()}.jsonl"
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        os.write(handle, msgspec.json.encode(facts) + b"\n")
-    finally:
-        os.close(handle)
+    """Add a line to this process's file."""
+    lines.append(folder / f"facts-{os.getpid()}.jsonl", msgspec.json.encode(facts) + b"\n")

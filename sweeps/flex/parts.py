@@ -4,7 +4,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 from conformance.outcomes import Phase, Stage
 from conformance.suites.ops.compare import MismatchError
+from conformance.suites.ops.staged import StagedBackend
 from sweeps.flex.questions import Attention
 from sweeps.flex.trial import Asked, Trial, Watched
 
@@ -78,7 +78,10 @@ def eager(trial: Trial, watched: Watched, asked: Sequence[Asked], made: Masks) -
 def compiled(trial: Trial, watched: Watched, asked: Sequence[Asked], made: Masks) -> None:
     """FlexAttention compiled for the device, cold: into a cache of its own."""
     torch._dynamo.reset()
-    backend = StagedBackend(trial=trial, compile=torch._dynamo.lookup_backend(trial.device.compile_backend))
+    backend = StagedBackend(
+        compile=torch._dynamo.lookup_backend(trial.device.compile_backend),
+        compiling=lambda: trial.reach(Stage.COMPILE), running=lambda: trial.reach(Stage.COMPILED_FORWARD),
+    )  # fmt: skip
     function = torch.compile(flex_attention, backend=backend, fullgraph=True, dynamic=trial.case.dynamic)
     with _cold():
         for each, mask in zip(asked, made, strict=True):
@@ -104,38 +107,14 @@ def _call(
     return run
 
 
-def _split(trial: Trial, backend: "StagedBackend", work: Callable[[], Any]) -> Any:
+def _split(trial: Trial, backend: StagedBackend, work: Callable[[], Any]) -> Any:
     """What the work gives, its time divided between compiling and running what was compiled."""
-    backend.running, start = 0.0, perf_counter()
+    backend.executing, start = 0.0, perf_counter()
     try:
         return work()
     finally:
-        trial.spend(Phase.COMPILE, perf_counter() - start - backend.running)
-        trial.spend(Phase.EXECUTE, backend.running)
-
-
-@dataclass(kw_only=True, slots=True, eq=False, repr=False)
-class StagedBackend:
-    """The target's dynamo backend; what it gives back says when it runs, and for how long."""
-
-    trial: Trial
-    compile: Callable[..., Any]
-    running: float = 0.0
-
-    def __call__(self, graph: Any, inputs: Any, **options: Any) -> Callable[..., Any]:
-        """Compile a graph."""
-        self.trial.reach(Stage.COMPILE)
-        function = self.compile(graph, inputs, **options)
-
-        def run(*args: Any) -> Any:
-            self.trial.reach(Stage.COMPILED_FORWARD)
-            start = perf_counter()
-            try:
-                return function(*args)
-            finally:
-                self.running += perf_counter() - start
-
-        return run
+        trial.spend(Phase.COMPILE, perf_counter() - start - backend.executing)
+        trial.spend(Phase.EXECUTE, backend.executing)
 
 
 @contextmanager

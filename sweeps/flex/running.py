@@ -62,12 +62,7 @@ def _attempted(test: PlannedTest, bench: Bench, number: int) -> Attempt:
         made = attempt(trial)
         trial.keep(trial.facts)
     except Exception as error:
-        # Not the device's doing; charged to this test so that the others go on.
-        found = classify.of_exception(error)
-        return Attempt(
-            outcome=Outcome.ERROR, rule="flex:not-prepared", ran_on=RanOn.NONE, message=found.message,
-            cause=found.cause, detail=found.detail,
-        )  # fmt: skip
+        return classify.not_prepared(error, "flex:not-prepared")
     return classify.apply_expected(made, test.expected)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.plan import PlannedTest, Selection
-from conformance.suites import Bench
+from conformance.suites import Bench, looked_at
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,10 +21,7 @@ class FlexAttentionSuite:
 
     def collect(self, selection: Selection, target: str, release: str) -> Iterable[PlannedTest]:
         """As `collect_beside`, for looking only: the cases go with the temporary folder."""
-        from tempfile import TemporaryDirectory
-
-        with TemporaryDirectory(prefix="conformance-flex-") as folder:
-            return list(self.collect_beside(selection, target, release, Path(folder)))
+        return looked_at(self.collect_beside, selection, target, release)
 
     def collect_beside(self, selection: Selection, target: str, release: str, folder: Path) -> Iterable[PlannedTest]:
         """Every planned case; what a child needs of each is written to `folder`."""

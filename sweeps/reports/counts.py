@@ -7,7 +7,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.outcomes import FLAKY, NOT_ELIGIBLE, Outcome
+from conformance import outcomes
+from conformance.outcomes import FLAKY, Outcome
 from sweeps.reports.joined import NOT_PLANNED, Joined, Way, word_of
 
 _CODES = 64
@@ -37,18 +38,21 @@ class Count:
     @property
     def eligible(self) -> int:
         """Entries that were planned, less those whose question is unusable or that the machine lost."""
-        out = sum(self.outcomes.get(each.word, 0) for each in NOT_ELIGIBLE)
-        return self.entries - self.outcomes.get(NOT_PLANNED, 0) - out
+        return outcomes.eligible(self._planned)
 
     @property
     def passed(self) -> int:
         """Entries whose signature passed on the device."""
-        return self.outcomes.get(Outcome.PASS.word, 0)
+        return self._planned.get(Outcome.PASS, 0)
 
     @property
     def right(self) -> int:
         """Entries whose signature was right, on the device or by falling back."""
-        return self.passed + self.outcomes.get(Outcome.FALLBACK.word, 0)
+        return outcomes.right(self._planned)
+
+    @property
+    def _planned(self) -> dict[Outcome, int]:
+        return {Outcome.from_word(word): number for word, number in self.outcomes.items() if word != NOT_PLANNED}
 
 
 def total(joined: Joined, way: Way) -> Count:

@@ -11,13 +11,14 @@ from torch import Tensor
 
 from conformance import classify
 from conformance.outcomes import Attempt, Outcome, Phase, Stage
+from conformance.suites.ops.staged import StagedBackend
 from sweeps import building
 from sweeps.configs import sentence
 from sweeps.inputs import Inputs
 from sweeps.inputs.filling import Given, tensors, values
 from sweeps.outputs import Difference
 from sweeps.stages import judging
-from sweeps.stages.dynamo import CompiledFacts, Compiling, StagedBackend, measured, traced_on_cpu
+from sweeps.stages.dynamo import CompiledFacts, Compiling, measured, traced_on_cpu
 from sweeps.stages.eager import compared, moved
 from sweeps.stages.reference import Reference, UnusableError, climb
 from sweeps.stages.trial import SEED, Trial, answer, on

@@ -1,8 +1,7 @@
 """A model under torch.compile on the target's backend: what dynamo made of it, and the time that each part took."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ import torch
 import torch._dynamo
 from torch._dynamo import utils
 
+from conformance.suites.ops.staged import StagedBackend
 from conformance.targets import Device
 
 _LONGEST: Final = 300
@@ -67,31 +67,6 @@ class CompiledFacts(msgspec.Struct, kw_only=True, omit_defaults=True):
     padded: bool = False
     unpadded: str = ""
     traced: tuple[str, ...] = ()
-
-
-@dataclass(kw_only=True, slots=True, eq=False, repr=False)
-class StagedBackend:
-    """A dynamo backend; `compiling` and `running` are called as it goes from one to the other and back."""
-
-    compile: Callable[..., Any]
-    compiling: Callable[[], None]
-    running: Callable[[], None]
-    executing: float = field(default=0.0, init=False)
-
-    def __call__(self, graph: Any, inputs: Any, **options: Any) -> Callable[..., Any]:
-        """Compile a graph; the function that is given back adds to `executing`."""
-        self.compiling()
-        function = self.compile(graph, inputs, **options)
-
-        def run(*args: Any) -> Any:
-            self.running()
-            start = perf_counter()
-            try:
-                return function(*args)
-            finally:
-                self.executing += perf_counter() - start
-
-        return run
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from urllib.parse import quote_plus
 from fastapi import APIRouter, Request
 from markupsafe import Markup, escape
 
-from conformance.outcomes import NOT_ELIGIBLE, Outcome
+from conformance.outcomes import Outcome, eligible
 from conformance.store import Filter, Kind, Matrix, by_outcome, matrix, tally
 from web import text
 from web.answers import View, page
@@ -116,11 +116,9 @@ def _cells(table: Matrix) -> list[Cell | None]:
 
 def _cell(counts: Mapping[Outcome, int]) -> Cell:
     stands = next(each for each in STANDS_FOR_A_CELL if each in counts)
-    lost = sum(counts.get(each, 0) for each in NOT_ELIGIBLE)
     return Cell(
-        outcome=stands.word, passed=counts.get(Outcome.PASS, 0), eligible=sum(counts.values()) - lost,
-        outcomes=words(counts),
-    )  # fmt: skip
+        outcome=stands.word, passed=counts.get(Outcome.PASS, 0), eligible=eligible(counts), outcomes=words(counts)
+    )
 
 
 def body(data: RunMatrix) -> Markup:

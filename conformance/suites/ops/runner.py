@@ -48,12 +48,7 @@ def _attempted(test: PlannedTest, bench: Bench) -> Attempt:
             claimed=_claimed(test, bench), place=place,
         )  # fmt: skip
     except Exception as error:
-        # Not the device's doing; charged to this test so that the others go on.
-        found = classify.of_exception(error)
-        return Attempt(
-            outcome=Outcome.ERROR, rule="ops:not-prepared", ran_on=RanOn.NONE, message=found.message,
-            cause=found.cause, detail=found.detail,
-        )  # fmt: skip
+        return classify.not_prepared(error, "ops:not-prepared")
     return classify.apply_expected(attempt(trial, test.id.kind), test.expected)
 
 

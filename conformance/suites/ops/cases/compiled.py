@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from torch.testing._internal import common_methods_invocations
 
 from conformance.outcomes import Phase, Stage
 from conformance.suites.ops.samples import Call
+from conformance.suites.ops.staged import StagedBackend
 from conformance.suites.ops.trial import Trial
 
 SAMPLES: Final = 2
@@ -25,7 +25,10 @@ def run(trial: Trial) -> None:
     Graph breaks are allowed, since they are the op's own; the nodes that were compiled are counted.
     """
     trial.compiled_nodes = 0
-    backend = TimedBackend(trial=trial, compile=_lookup(trial.device.compile_backend))
+    backend = StagedBackend(
+        compile=_lookup(trial.device.compile_backend), compiling=lambda: trial.reach(Stage.COMPILE),
+        running=lambda: trial.reach(Stage.EXECUTE),
+    )  # fmt: skip
     for call in itertools.islice(trial.samples(), SAMPLES):
         # Guards and compiled code of other tests, and late errors of a backend, must not reach into this one.
         torch._dynamo.reset()
@@ -56,31 +59,7 @@ def _lookup(name: str) -> Callable[..., Any]:
     return found
 
 
-@dataclass(kw_only=True, slots=True, eq=False, repr=False)
-class TimedBackend:
-    """The target's dynamo backend, with execution of what it compiles told apart from compiling."""
-
-    trial: Trial
-    compile: Callable[..., Any]
-    executing: float = 0.0
-
-    def __call__(self, graph: Any, inputs: Any, **options: Any) -> Callable[..., Any]:
-        """Compile a graph; the function that is given back adds to `executing`."""
-        self.trial.reach(Stage.COMPILE)
-        function = self.compile(graph, inputs, **options)
-
-        def run(*args: Any) -> Any:
-            self.trial.reach(Stage.EXECUTE)
-            start = perf_counter()
-            try:
-                return function(*args)
-            finally:
-                self.executing += perf_counter() - start
-
-        return run
-
-
-def _compiled(trial: Trial, backend: TimedBackend, call: Call) -> Any:
+def _compiled(trial: Trial, backend: StagedBackend, call: Call) -> Any:
     """Compile and run one call; its time is split between the phases."""
     function = torch.compile(_caller(trial.op), backend=backend, fullgraph=False, dynamic=False)
     backend.executing, start = 0.0, perf_counter()
